@@ -1,0 +1,122 @@
+"""Measured and judged: contrasts, criteria, verdicts, findings, what fell short. No behaviour beyond identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from refiner.ids import content_key
+from refiner.types.traces import Citation
+from refiner.types.words import Answer, Result, Side
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """How a predicate, stated in the direction that goes with failure, is spread over passing and failing traces.
+
+    `holds` and `applies` are trace ids in external-id order. `p` is one-sided; `q` = Benjamini-Hochberg over `m`.
+    `matched` = compared within tasks. `causes` is what counting alone can say; `words` says it to a person.
+    """
+
+    predicate: str
+    failures: int
+    failures_with: int
+    passes: int
+    passes_with: int
+    tasks_with: int
+    informative_tasks: int
+    matched: bool
+    p: float | None
+    q: float | None
+    m: int
+    attainable_p: float | None
+    causes: Answer
+    words: str
+    holds: tuple[str, ...] = ()
+    applies: tuple[str, ...] = ()
+    is_fact: bool = False
+    explained_by: str | None = None
+    exploratory: bool = False
+
+    @property
+    def key(self) -> str:
+        return content_key("contrast", self)
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastTable:
+    """The measured family of one corpus: every distinct atom with its contrast, facts marked and in order of p."""
+
+    contrasts: tuple[Contrast, ...]
+    facts: tuple[str, ...]
+    m: int
+    gate_q: float
+    matched: bool
+    vocabulary: int
+
+    @property
+    def key(self) -> str:
+        return content_key("contrasts", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """Something mined that got no edit, and why: too few tasks, a weaker recurrence, a near miss, a shadow."""
+
+    side: Side
+    kind: Literal["too_few_tasks", "weaker_recurrence", "near_miss", "explained_by", "skipped_side", "nothing_recurs"]
+    subject: str
+    traces: int
+    tasks: int
+    words: str
+
+    @property
+    def key(self) -> str:
+        return content_key("shortfall", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One of the gate's five answers. `source` says where it comes from: counted, measured, judged or not asked."""
+
+    name: Literal["occurs", "causes", "general", "covered", "harmful"]
+    answer: Answer
+    reason: str
+    source: Literal["counted", "measured", "judged", "not asked"]
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    proposal_id: str
+    result: Result
+    criteria: tuple[Criterion, ...]
+    words: str
+    analyst: str
+    votes: int = 1
+    tasks: int = 0
+    traces: int = 0
+    contrast: Contrast | None = None
+
+    @property
+    def key(self) -> str:
+        return content_key("verdict", self)
+
+    def criterion(self, name: str) -> Criterion:
+        return next(criterion for criterion in self.criteria if criterion.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One hit of an audit on one change: what matched, where it came from, and what to do."""
+
+    change_id: str
+    kind: Literal["leak", "injection", "spec"]
+    severity: Literal["quarantine", "flag", "error", "warning"]
+    match: str
+    source: str
+    words: str
+
+    @property
+    def key(self) -> str:
+        return content_key("finding", self)
