@@ -1,0 +1,292 @@
+"""From paths to traces in memory: walking, detecting, reading, sorting, naming tasks. Nothing is stored here.
+
+The result depends on the content of the files alone, not on the order of files or lines.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, get_args
+
+from refiner import registry
+from refiner.errors import FormatError
+from refiner.ids import content_key, text_key
+from refiner.jsontext import sample
+from refiner.labels import Threshold, looks_like_labels, rescored
+from refiner.ports import Source, TraceFormat
+from refiner.types import BadRecord, EvaluatorNote, Outcome, Status, Trace
+
+HEAD = 1 << 16
+_TRIES = 1000
+_COMMON = 4
+"""A request that opens more than one in four traces says nothing about the task."""
+_WANTED = "JSON lines with `trace_id` and `spans`, or a tau-bench result file (`task_id`, `reward`, `traj`)"
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+Item = Trace | Outcome | EvaluatorNote | BadRecord
+
+
+class FileRecord(NamedTuple):
+    """One item of one file; `item` is a BadRecord with line 0 and format "" for a file that was skipped."""
+
+    path: str
+    format: str
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What one file gave. `outcomes` counts its traces by status; without a statement a trace is unknown."""
+
+    path: str
+    format: str
+    traces: int
+    spans: int
+    outcomes: dict[Status, int]
+    rejected: tuple[BadRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """All that was read, traces sorted by external id; copies and conflicts are still in it, in a stable order.
+
+    `outcomes` and `notes` are in the order of their traces. `skipped` are files of a folder that are no traces.
+    """
+
+    traces: tuple[Trace, ...]
+    outcomes: tuple[Outcome, ...]
+    notes: tuple[EvaluatorNote, ...]
+    rejected: tuple[BadRecord, ...]
+    files: tuple[FileReport, ...]
+    skipped: tuple[BadRecord, ...] = ()
+
+
+@dataclass(slots=True)
+class _Bundle:
+    """A trace with what its file says about it."""
+
+    trace: Trace
+    outcomes: list[Outcome] = field(default_factory=list)
+    notes: list[EvaluatorNote] = field(default_factory=list)
+
+    def order(self) -> tuple[str, int, str, str]:
+        """By external id; of one id the shorter trace first, so that a grown trace follows what it grew from."""
+        about = content_key(self.trace.meta, self.trace.model, self.outcomes, self.notes)
+        return self.trace.external_id, len(self.trace.spans), self.trace.revision, about
+
+
+class _File(NamedTuple):
+    path: Path
+    name: str
+    named: bool
+    """Whether the caller named this file itself, rather than its folder."""
+
+
+def load(
+    paths: Sequence[Path],
+    *,
+    corpus: str,
+    task_key: str | None = None,
+    threshold: Threshold | None = None,
+) -> Ingest:
+    """Every trace of the files and folders, with tasks assigned. `threshold` re-judges scores found in the files.
+
+    Raises FormatError when a path does not exist, when a file named by the caller has nothing usable, or when no file
+    of the folders has.
+    """
+    bundles: list[_Bundle] = []
+    files, skipped = list[FileReport](), list[BadRecord]()
+    for file in _walk(paths):
+        name, found, problems = _collect(_read_file(file, Source(corpus, file.name, task_key)), threshold)
+        bundles += found
+        if name:
+            files.append(_report(file.name, name, found, problems))
+        else:
+            skipped += problems
+    if not bundles:
+        problems = [record for report in files for record in report.rejected] + skipped
+        example = f" (for example {problems[0].path}: {problems[0].reason})" if problems else ""
+        raise FormatError(f"no traces in {', '.join(map(str, paths))}{example}; looked for {_WANTED}")
+    bundles.sort(key=_Bundle.order)
+    return Ingest(
+        traces=assign_tasks([bundle.trace for bundle in bundles]),
+        outcomes=tuple(dict.fromkeys(outcome for bundle in bundles for outcome in bundle.outcomes)),
+        notes=tuple(dict.fromkeys(note for bundle in bundles for note in bundle.notes)),
+        rejected=tuple(record for report in files for record in report.rejected),
+        files=tuple(files),
+        skipped=tuple(skipped),
+    )
+
+
+def read(paths: Sequence[Path], *, corpus: str, task_key: str | None = None) -> Iterator[FileRecord]:
+    """The items of all files, one file after the other, tasks not yet assigned. Raises FormatError like `load`."""
+    for file in _walk(paths):
+        yield from _read_file(file, Source(corpus, file.name, task_key))
+
+
+def assign_tasks(traces: Sequence[Trace]) -> tuple[Trace, ...]:
+    """The traces, each with a task id: the file's own; else a hash of the folded request; else one of its own.
+
+    A request counts as a task's name unless it opens more than a quarter of the distinct traces.
+    """
+    requests = {trace.external_id: folded(trace.task) for trace in traces}
+    openings = Counter(requests.values())
+    return tuple(_with_task(trace, openings, len(requests)) for trace in traces)
+
+
+def folded(request: str) -> str:
+    """A request without what varies between trials of one task: case, white space, numbers."""
+    return " ".join(_NUMBER.sub("#", request.casefold()).split())
+
+
+def inspect_report(paths: Sequence[Path]) -> dict[str, Any]:
+    """What the files hold, as `{"files": [...], "totals": {...}}`. Raises FormatError like `load`."""
+    files = load(paths, corpus="corpus").files
+    outcomes = {status: sum(report.outcomes[status] for report in files) for status in get_args(Status)}
+    return {
+        "files": [_plain(report) for report in files],
+        "totals": {
+            "traces": sum(report.traces for report in files),
+            "spans": sum(report.spans for report in files),
+            "outcomes": outcomes,
+            "rejected": sum(len(report.rejected) for report in files),
+        },
+    }
+
+
+def _plain(report: FileReport) -> dict[str, Any]:
+    return {
+        "path": report.path,
+        "format": report.format,
+        "traces": report.traces,
+        "spans": report.spans,
+        "outcomes": dict(report.outcomes),
+        "rejected": [{"line": record.line, "reason": record.reason} for record in report.rejected],
+    }
+
+
+def _with_task(trace: Trace, openings: Counter[str], total: int) -> Trace:
+    if trace.task_id_origin == "file":
+        return trace
+    request = folded(trace.task)
+    if request and openings[request] * _COMMON <= total:
+        return replace(trace, task_id=text_key("task", request), task_id_origin="text")
+    return replace(trace, task_id=trace.external_id, task_id_origin="none")
+
+
+def _collect(records: Iterable[FileRecord], threshold: Threshold | None) -> tuple[str, list[_Bundle], list[BadRecord]]:
+    """One file's format, its traces with what belongs to each, and what could not be used."""
+    name, bundles, problems = "", list[_Bundle](), list[BadRecord]()
+    for _, name, item in records:  # noqa: B007
+        if isinstance(item, Trace):
+            bundles.append(_Bundle(item))
+        elif isinstance(item, BadRecord):
+            problems.append(item)
+        elif isinstance(item, Outcome):
+            _owner(bundles, item.trace_id).outcomes.append(rescored(item, threshold) if threshold else item)
+        else:
+            _owner(bundles, item.trace_id).notes.append(item)
+    return name, bundles, problems
+
+
+def _owner(bundles: list[_Bundle], trace_id: str) -> _Bundle:
+    """The latest trace of that id in the file: a reader yields a trace before what it says about it."""
+    return next(bundle for bundle in reversed(bundles) if bundle.trace.id == trace_id)
+
+
+def _report(path: str, name: str, bundles: list[_Bundle], rejected: list[BadRecord]) -> FileReport:
+    statuses = Counter(bundle.outcomes[-1].status if bundle.outcomes else "unknown" for bundle in bundles)
+    counts: dict[Status, int] = {status: statuses[status] for status in get_args(Status)}
+    spans = sum(len(bundle.trace.spans) for bundle in bundles)
+    return FileReport(path, name, len(bundles), spans, counts, tuple(rejected))
+
+
+def _walk(paths: Iterable[Path]) -> list[_File]:
+    """The files in a stable order, each once, named relative to the folder that was given (or by its own name)."""
+    found: dict[Path, _File] = {}
+    for path in paths:
+        if not path.exists():
+            raise FormatError("there is no such file or folder", str(path))
+        inside = _inside(path) if path.is_dir() else []
+        files = [_File(item, item.relative_to(path).as_posix(), False) for item in inside]
+        for file in files if path.is_dir() else [_File(path, path.name, True)]:
+            known = found.get(file.path.resolve())
+            if known is None or (file.named, file.name) > (known.named, known.name):
+                found[file.path.resolve()] = file
+    return sorted(found.values(), key=lambda file: (file.name, str(file.path)))
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """The files below a folder, and its hidden folders unopened."""
+    for parent, folders, names in os.walk(folder):
+        hidden = [name for name in folders if name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(parent, name) for name in hidden)
+        yield from (file for name in names if (file := Path(parent, name)).is_file())
+
+
+def _read_file(file: _File, source: Source) -> Iterator[FileRecord]:
+    if not file.named and any(part.startswith(".") for part in file.name.split("/")):
+        yield _skipped(file, "hidden")
+        return
+    try:
+        with file.path.open("rb") as stream:
+            head = stream.read(HEAD)
+            known = registry.detect(head) or _detect_later(stream)
+            if known is not None:
+                stream.seek(0)
+                yield from _parsed(file, known, stream, source)
+                return
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", str(file.path)) from None
+    yield _refused(file, head)
+
+
+def _detect_later(stream: BinaryIO) -> TraceFormat | None:
+    """The format of the first line that has one: a bad beginning does not spoil a file."""
+    stream.seek(0)
+    for _, line in zip(range(_TRIES), stream, strict=False):
+        known = registry.detect(line[:HEAD]) if line.lstrip()[:1] == b"{" else None
+        if known is not None:
+            return known
+    return None
+
+
+def _parsed(file: _File, known: TraceFormat, stream: BinaryIO, source: Source) -> Iterator[FileRecord]:
+    usable, first = False, None
+    for item in known.parse(stream, source):
+        usable = usable or isinstance(item, Trace)
+        first = first or (item if isinstance(item, BadRecord) else None)
+        yield FileRecord(file.name, known.name, item)
+    if file.named and not usable:
+        problem = f"; line {first.line}: {first.reason}" if first else ""
+        raise FormatError(f"reads like {known.name}, but not one record can be used{problem}", str(file.path))
+
+
+def _refused(file: _File, head: bytes) -> FileRecord:
+    """A file that no reader claims: an error when it was named, a rejected or skipped file of a folder otherwise."""
+    foreign = registry.recognise(head)
+    labels = not foreign and looks_like_labels(head)
+    reason = (
+        f"is {foreign}, which is not read yet"
+        if foreign
+        else "holds labels, feedback or other single values, not traces"
+        if labels
+        else "holds no traces of a known format"
+        if head.strip()
+        else "the file is empty"
+    )
+    if file.named:
+        raise FormatError(f"{reason}; looked for {_WANTED}", str(file.path))
+    if labels or not (foreign or sample(head)):
+        return _skipped(file, reason)
+    return FileRecord(file.name, "unknown", BadRecord(file.name, 0, reason))
+
+
+def _skipped(file: _File, reason: str) -> FileRecord:
+    return FileRecord(file.name, "", BadRecord(file.name, 0, reason))

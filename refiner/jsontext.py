@@ -1,0 +1,213 @@
+"""JSON as it is found on disk: lines, a list, one object, broken ones too. No knowledge of traces or labels lives here.
+
+Everything read here is untrusted. What cannot be used comes back as a problem in words, with its line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+_DECODER = json.JSONDecoder(strict=False)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|["\[\]{},]', re.DOTALL)
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_BLANK = re.compile(r"[\s\ufeff]*")
+_BETWEEN = re.compile(r"[\s\ufeff,]*")
+_KINDS = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "null"}
+_NESTED = "nested too deeply to read"
+
+
+class Row(NamedTuple):
+    """One record of a file: where it starts (1-based line), and either the object or why there is none."""
+
+    line: int
+    record: dict[str, Any] | None
+    problem: str = ""
+
+
+class Pair(NamedTuple):
+    """One entry of a JSON object, in file order, repeated keys included."""
+
+    line: int
+    key: str
+    value: Any
+
+
+def clean(text: str) -> str:
+    """The text without NUL characters and lone surrogates, which neither UTF-8 files nor databases can hold."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def decode(data: bytes) -> str:
+    """UTF-8 text; bytes that are none become U+FFFD, a byte order mark goes."""
+    return data.decode("utf-8", errors="replace").removeprefix("\ufeff")
+
+
+def loads(text: str) -> Any:
+    """The JSON value of a text; raises ValueError for anything that cannot be read, whatever the cause."""
+    try:
+        return _DECODER.decode(text)
+    except RecursionError:
+        raise ValueError(_NESTED) from None
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in words: "a list"."""
+    return _KINDS.get(type(value), "an object")
+
+
+def rows(stream: BinaryIO) -> Iterator[Row]:
+    """The objects of JSON lines, of a JSON list, or of one or more objects spread over lines. Lines are streamed."""
+    for number, raw in enumerate(stream, 1):
+        if not decode(raw).strip():
+            continue
+        first = _row(number, raw)
+        if first.record is not None:
+            yield first
+            yield from _lines(stream, number + 1)
+        else:
+            yield from _without_lines(raw + stream.read(), number)
+        return
+
+
+def pairs(text: str) -> Iterator[Pair]:
+    """The entries of the one object that a text holds, with their lines. Raises ValueError naming the line."""
+    at, line, seen = _BLANK.match(text).end(), 1, 0  # type: ignore[union-attr]
+    _expect(text, at, "{", line)
+    at = _skip(text, at + 1)
+    while text[at : at + 1] != "}":
+        line, seen = line + text.count("\n", seen, at), at
+        _expect(text, at, '"', line)
+        try:
+            key, at = _DECODER.raw_decode(text, at)
+            at = _skip(text, at)
+            _expect(text, at, ":", line)
+            value, at = _DECODER.raw_decode(text, _skip(text, at + 1))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"line {error.lineno}: {error.msg}") from None
+        except RecursionError:
+            raise ValueError(f"line {line}: {_NESTED}") from None
+        yield Pair(line, clean(key), value)
+        at = _skip(text, at)
+        if text[at : at + 1] == ",":
+            at = _skip(text, at + 1)
+        elif text[at : at + 1] != "}":
+            raise ValueError(f"line {line + text.count(chr(10), seen, at)}: a comma or }} is missing")
+    if text[at + 1 :].strip():
+        raise ValueError("something follows after the closing }")
+
+
+def sample(head: bytes) -> list[dict[str, Any]]:
+    """The first objects of a file from its first bytes; the last one may hold only what fitted in."""
+    text = decode(head).strip()
+    if text[:1] in ("[", "{"):
+        whole = _completed(text)
+        if isinstance(whole, list) and any(isinstance(item, dict) for item in whole):
+            return [item for item in whole if isinstance(item, dict)]
+        if isinstance(whole, dict) and whole and "\n" in text and _loaded(text.split("\n", 1)[0]) is None:
+            return [whole]
+    found = (_completed(line) for line in text.split("\n")[:50] if line.strip().startswith("{"))
+    return [record for record in found if isinstance(record, dict)]
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return loads(text.strip())
+    except ValueError:
+        return None
+
+
+def _completed(text: str) -> Any:
+    """The value of a JSON text that may end early: what is complete in it, with the open brackets closed."""
+    stack: list[str] = []
+    cut, closers = 0, ""
+    for token in _TOKEN.finditer(text):
+        mark = token.group()
+        if mark in "[{":
+            stack.append("]" if mark == "[" else "}")
+        elif mark in "]}":
+            if not stack:
+                return None
+            stack.pop()
+        elif mark == '"':
+            break
+        elif mark != ",":
+            continue
+        cut, closers = (token.start() if mark == "," else token.end()), "".join(reversed(stack))
+        if not stack:
+            break
+    return _loaded(text[:cut] + closers)
+
+
+def _skip(text: str, at: int) -> int:
+    return _BLANK.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _expect(text: str, at: int, character: str, line: int) -> None:
+    if text[at : at + 1] != character:
+        raise ValueError(f"line {line}: {character} was expected")
+
+
+def _row(number: int, raw: bytes) -> Row:
+    try:
+        value = loads(decode(raw).strip())
+    except json.JSONDecodeError as error:
+        return Row(number, None, f"not JSON: {error.msg} at column {error.colno}")
+    except ValueError as error:
+        return Row(number, None, f"not JSON: {error}")
+    return _checked(number, value)
+
+
+def _checked(line: int, value: Any) -> Row:
+    return Row(line, value) if isinstance(value, dict) else Row(line, None, f"not an object but {kind_of(value)}")
+
+
+def _lines(stream: Iterator[bytes] | BinaryIO, number: int) -> Iterator[Row]:
+    for line, raw in enumerate(stream, number):
+        if not decode(raw).strip():
+            continue
+        row = _row(line, raw)
+        if row.record is None and not raw.endswith(b"\n") and row.problem.startswith("not JSON"):
+            row = Row(line, None, "cut off: the file ends inside this record")
+        yield row
+
+
+def _without_lines(data: bytes, number: int) -> Iterator[Row]:
+    """A file whose first line is no object: a list, objects spread over lines, or lines of which the first is bad."""
+    text = decode(data)
+    spread = list(_values(text, number)) if text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{") else []
+    if any(row.record for row in spread):
+        yield from spread
+    else:
+        yield from _lines(iter(data.splitlines(keepends=True)), number)
+
+
+def _values(text: str, line: int) -> Iterator[Row]:
+    """The elements of a list, or the values of a text one after the other, up to the first that cannot be read."""
+    at = _skip(text, 0)
+    is_list = text[at : at + 1] == "["
+    between, counted = (_BETWEEN if is_list else _BLANK), 0
+    at += is_list
+    while True:
+        at = between.match(text, at).end()  # type: ignore[union-attr]
+        line, counted = line + text.count("\n", counted, at), at
+        if at >= len(text) and is_list:
+            yield Row(line, None, "cut off: the file ends inside the list")
+        if at >= len(text) or (is_list and text[at] == "]"):
+            return
+        try:
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            yield Row(line, None, _unreadable(error, text))
+            return
+        yield _checked(line, value)
+
+
+def _unreadable(error: Exception, text: str) -> str:
+    if isinstance(error, RecursionError):
+        return f"{_NESTED}; nothing after it could be read"
+    if isinstance(error, json.JSONDecodeError) and (error.pos >= len(text.rstrip()) or "Unterminated" in error.msg):
+        return "cut off: the file ends inside this record"
+    return f"not JSON: {getattr(error, 'msg', error)}; nothing after it could be read"

@@ -1,0 +1,19 @@
+"""How traces ended: label files, which statement about a trace counts, and joining labels with traces."""
+
+from refiner.labels._files import LabelFile, load_feedback, load_rewards, looks_like_labels
+from refiner.labels._joining import Attached, LabelReport, attach, effective
+from refiner.labels._values import Threshold, rescored, status_of
+
+__all__ = [
+    "Attached",
+    "LabelFile",
+    "LabelReport",
+    "Threshold",
+    "attach",
+    "effective",
+    "load_feedback",
+    "load_rewards",
+    "looks_like_labels",
+    "rescored",
+    "status_of",
+]

@@ -1,0 +1,248 @@
+"""Label files: JSON map, JSON lines or CSV, told apart by content. Which label counts is not decided here."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from refiner.errors import LabelError
+from refiner.jsontext import Row, clean, decode, kind_of, loads, pairs, rows, sample
+from refiner.labels._values import Threshold, status_of
+from refiner.types import BadRecord, Status
+
+_IDS = ("trace_id", "id")
+_OUTCOMES = ("outcome", "reward", "status")
+_REWARDS_WANTED = (
+    'a JSON map {"trace_id": true, ...}, JSON lines {"trace_id", "outcome"} or CSV with the header trace_id,outcome'
+)
+_FEEDBACK_WANTED = (
+    'a JSON map {"trace_id": "text", ...}, JSON lines {"trace_id", "feedback"} or CSV with the header trace_id,feedback'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFile:
+    """Statuses (with scores, higher is better) and feedback by external id, and the rows that could not be used."""
+
+    statuses: dict[str, tuple[Status, float | None]]
+    feedback: dict[str, str] = field(default_factory=dict)
+    rejected: tuple[BadRecord, ...] = ()
+
+
+class _Entry(NamedTuple):
+    """One row of a label file; `problem` says why it cannot be used."""
+
+    line: int
+    id: str
+    outcome: Any = None
+    feedback: Any = None
+    problem: str = ""
+
+
+class _Once:
+    """A map that refuses a second, different value for an id."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.values, self.lines = path, dict[str, Any](), dict[str, int]()
+
+    def add(self, entry: _Entry, value: Any, words: str) -> None:
+        known = self.values.setdefault(entry.id, value)
+        line = self.lines.setdefault(entry.id, entry.line)
+        if known != value:
+            raise LabelError(
+                f'{self.path}: "{entry.id}" is given twice with different {words}, in line {line} and in line '
+                f"{entry.line}; keep one of the two"
+            )
+
+
+def load_rewards(path: Path, *, pass_at: float = 1.0, lower_is_better: bool = False) -> LabelFile:
+    """The outcomes of a file.
+
+    Raises LabelError when the file is missing, empty or of another kind; when a JSON map holds anything but true,
+    false, null or a number; for a score outside [0, 1]; and for one id with two different outcomes.
+    """
+    threshold = Threshold(pass_at, lower_is_better)
+    text = _read(path, "outcomes", _REWARDS_WANTED)
+    statuses, feedback, rejected = _Once(path), _Once(path), list[BadRecord]()
+    strict = _is_map(text)
+    for entry in _map_entries(path, text) if strict else _row_entries(path, text, _OUTCOMES, _REWARDS_WANTED):
+        try:
+            status = _status(path, entry, threshold, strict)
+        except ValueError as error:
+            rejected.append(BadRecord(path.name, entry.line, str(error)))
+            continue
+        statuses.add(entry, status, "outcomes")
+        if isinstance(entry.feedback, str) and entry.feedback.strip():
+            feedback.add(entry, clean(entry.feedback), "feedback")
+    _refuse_empty(path, statuses, rejected, "outcome")
+    return LabelFile(statuses.values, feedback.values, tuple(rejected))
+
+
+def load_feedback(path: Path) -> dict[str, str]:
+    """The feedback texts of a file by external id. Raises LabelError like `load_rewards`."""
+    text = _read(path, "feedback", _FEEDBACK_WANTED)
+    texts, rejected = _Once(path), list[BadRecord]()
+    is_map = _is_map(text)
+    for entry in _map_entries(path, text) if is_map else _row_entries(path, text, ("feedback",), _FEEDBACK_WANTED):
+        given = entry.outcome if is_map else entry.feedback
+        if entry.problem:
+            rejected.append(BadRecord(path.name, entry.line, entry.problem))
+        elif given is not None and (words := _feedback_text(path, entry, given)):
+            texts.add(entry, words, "texts")
+    _refuse_empty(path, texts, rejected, "feedback")
+    return texts.values
+
+
+def looks_like_labels(head: bytes) -> bool:
+    """Whether a file's first bytes read like labels or another flat map rather than traces."""
+    records = sample(head)
+    if any(_is_row(record) for record in records):
+        return True
+    if records:
+        return len(records) == 1 and all(not isinstance(value, dict | list) for value in records[0].values())
+    header = _header(decode(head).lstrip().split("\n", 1)[0])
+    return _column(header, _IDS) is not None and _column(header, (*_OUTCOMES, "feedback")) is not None
+
+
+def _read(path: Path, what: str, wanted: str) -> str:
+    try:
+        text = decode(path.read_bytes())
+    except FileNotFoundError:
+        raise LabelError(f"{path}: there is no such file; {what} are read from {wanted}") from None
+    except OSError as error:
+        raise LabelError(f"{path}: cannot be read ({error.strerror}); {what} are read from {wanted}") from None
+    if not text.strip():
+        raise LabelError(f"{path}: the file is empty; {what} are read from {wanted}")
+    return text
+
+
+def _is_row(record: dict[str, Any]) -> bool:
+    has_value = any(key in record for key in (*_OUTCOMES, "feedback"))
+    return "spans" not in record and any(key in record for key in _IDS) and has_value
+
+
+def _is_map(text: str) -> bool:
+    if not text.lstrip().startswith("{"):
+        return False
+    return not any(row.record and _is_row(row.record) for row in _rows(text))
+
+
+def _rows(text: str) -> list[Row]:
+    return list(rows(io.BytesIO(text.encode("utf-8", "replace"))))
+
+
+def _map_entries(path: Path, text: str) -> Iterator[_Entry]:
+    try:
+        found = list(pairs(text))
+    except ValueError as error:
+        raise LabelError(f"{path}: not a JSON map: {error}") from None
+    yield from (_Entry(pair.line, pair.key, pair.value) for pair in found)
+
+
+def _row_entries(path: Path, text: str, columns: tuple[str, ...], wanted: str) -> Iterator[_Entry]:
+    found = _rows(text)
+    if any(row.record for row in found):
+        yield from (_json_entry(row.line, row.record, row.problem) for row in found)
+        return
+    header, delimiter = _header(text.lstrip().split("\n", 1)[0]), _delimiter(text.lstrip().split("\n", 1)[0])
+    places = _column(header, _IDS), _column(header, columns), _column(header, ("feedback",))
+    if places[0] is None or places[1] is None:
+        raise LabelError(f"{path}: holds {_kind(text)}; wanted is {wanted}")
+    reader = csv.reader(io.StringIO(clean(text), newline=""), delimiter=delimiter)
+    try:
+        yield from _csv_entries(reader, len(header), places)
+    except csv.Error as error:
+        raise LabelError(f"{path}: line {reader.line_num}: {error}") from None
+
+
+def _kind(text: str) -> str:
+    try:
+        return kind_of(loads(text.strip()))
+    except ValueError:
+        return "something else"
+
+
+def _json_entry(line: int, record: dict[str, Any] | None, problem: str) -> _Entry:
+    if record is None:
+        return _Entry(line, "", problem=problem)
+    name = next((record[key] for key in _IDS if record.get(key) is not None), None)
+    if isinstance(name, bool) or not isinstance(name, str | int | float) or name == "":
+        return _Entry(line, "", problem="no trace_id")
+    outcome = next((record[key] for key in _OUTCOMES if key in record), None)
+    return _Entry(line, clean(str(name)).strip(), outcome, record.get("feedback"))
+
+
+def _csv_entries(reader: Any, width: int, places: tuple[int | None, ...]) -> Iterator[_Entry]:
+    started = False
+    line = 1
+    for cells in reader:
+        at, line = line, reader.line_num + 1
+        if not any(cell.strip() for cell in cells):
+            continue
+        if not started:
+            started = True
+            continue
+        if len(cells) > width and any(cell.strip() for cell in cells[width:]):
+            yield _Entry(at, "", problem=f"{len(cells)} cells where the header has {width}; quote texts with commas")
+            continue
+        name, outcome, feedback = (
+            cells[place].strip() if place is not None and place < len(cells) else "" for place in places
+        )
+        yield _Entry(at, name, outcome or None, feedback or None, "" if name else "no trace_id")
+
+
+def _delimiter(header: str) -> str:
+    return max(",;\t", key=header.count)
+
+
+def _header(line: str) -> list[str]:
+    return [cell.strip().strip('"').lower() for cell in line.strip().split(_delimiter(line))]
+
+
+def _column(header: list[str], names: tuple[str, ...]) -> int | None:
+    return next((header.index(name) for name in names if name in header), None)
+
+
+def _status(path: Path, entry: _Entry, threshold: Threshold, strict: bool) -> tuple[Status, float | None]:
+    """The status of a row; ValueError rejects the row, LabelError the file (map values, scores out of range)."""
+    if entry.problem:
+        raise ValueError(entry.problem)
+    where = f'{path}: line {entry.line}: the outcome of "{entry.id}"'
+    if strict and isinstance(entry.outcome, str | list | dict):
+        shown = f'the text "{entry.outcome[:40]}"' if isinstance(entry.outcome, str) else kind_of(entry.outcome)
+        raise LabelError(f"{where} is {shown}; it must be true, false, null or a number from 0 to 1, without quotes")
+    try:
+        return status_of(entry.outcome, threshold)
+    except ValueError as error:
+        if _is_number(entry.outcome):
+            raise LabelError(f"{where} cannot be used: {error}") from None
+        raise
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (ValueError, TypeError):
+        return False
+    except OverflowError:
+        return True
+    return True
+
+
+def _feedback_text(path: Path, entry: _Entry, given: Any) -> str:
+    if isinstance(given, list) and all(isinstance(item, str) for item in given):
+        given = "\n".join(given)
+    if not isinstance(given, str):
+        raise LabelError(f'{path}: line {entry.line}: the feedback for "{entry.id}" is {kind_of(given)}, not a text')
+    return clean(given) if given.strip() else ""
+
+
+def _refuse_empty(path: Path, found: _Once, rejected: list[BadRecord], what: str) -> None:
+    if found.values:
+        return
+    because = f"; first problem: line {rejected[0].line}: {rejected[0].reason}" if rejected else ""
+    raise LabelError(f"{path}: holds no {what} for any trace{because}")

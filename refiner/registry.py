@@ -1,0 +1,52 @@
+"""What is plugged in, found by listing folders. Nothing is registered by hand; no plug-in lives here."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any
+
+from refiner.errors import ConfigError
+from refiner.ports import Analyst, TraceFormat
+
+SURE_ENOUGH = 0.5
+
+
+def _listed(package: str, attribute: str) -> list[Any]:
+    """The `attribute` of every public module of a package, by module name."""
+    folder = importlib.import_module(package).__path__
+    names = sorted(module.name for module in pkgutil.iter_modules(folder) if not module.name.startswith("_"))
+    modules = [importlib.import_module(f"{package}.{name}") for name in names]
+    return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
+
+
+@cache
+def _formats() -> tuple[TraceFormat, ...]:
+    return tuple(_listed("refiner.formats", "FORMAT"))
+
+
+def formats() -> list[TraceFormat]:
+    """Every trace format there is: the `FORMAT` of each module of `refiner/formats/`."""
+    return list(_formats())
+
+
+def detect(head: bytes) -> TraceFormat | None:
+    """The format that claims a file by its first 64 KB, or None when none is at least half sure."""
+    best = max(formats(), key=lambda known: known.sniff(head))
+    return best if best.sniff(head) >= SURE_ENOUGH else None
+
+
+def analyst(name: str) -> Analyst:
+    """The analyst of that name."""
+    if name != "offline":
+        raise ConfigError(f'analyst: "{name}" is not available; use `--analyst offline`')
+    from refiner.analysts.offline import OfflineAnalyst
+
+    return OfflineAnalyst()
+
+
+def recognise(head: bytes) -> str | None:
+    """What a file is, in words, when it is known but has no reader ("a Claude Code session"); else None."""
+    named: str | None = importlib.import_module("refiner.formats._foreign").name(head)
+    return named
