@@ -1,0 +1,10 @@
+"""The database of Skill Refiner: one DuckDB file with one owner. Nothing outside this package may import duckdb.
+
+No domain rule lives here beyond what counts as a new trace; what an outcome or a verdict means is for others to say.
+"""
+
+from storage.refinements import Event, Job, JobStatus
+from storage.store import Store
+from storage.traces import AddReport
+
+__all__ = ["AddReport", "Event", "Job", "JobStatus", "Store"]

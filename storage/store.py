@@ -1,0 +1,178 @@
+"""The face of the database: one method a thing to keep or to ask. No SQL lives here, and no rule of the domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from refiner.ports import Done
+from refiner.types import EvaluatorNote, Outcome, Refinement, SkillVersion, Trace
+from storage import labels, refinements, steps, traces
+from storage.connection import Database, open_database
+from storage.refinements import Event, Job, JobStatus
+from storage.traces import AddReport
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Store:
+    """An open database. Every method may be called from any thread; writers take turns, each in one transaction.
+
+    Every method raises StoreError when the database fails: the transaction is undone, what was committed stays.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], str] = _now) -> None:
+        self.database = database
+        self._clock = clock
+
+    @classmethod
+    def open(cls, path: Path, *, read_only: bool = False, clock: Callable[[], str] = _now) -> Store:
+        """Opens the database at `path`, making it if missing; jobs left running become interrupted.
+
+        Raises StoreBusy when someone holds it, SchemaTooNew when newer code wrote it, else StoreError.
+        """
+        store = cls(open_database(Path(path), read_only=read_only), clock)
+        if not read_only:
+            try:
+                pass
+            except BaseException:
+                store.close()
+                raise
+        return store
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Waits for a commit in flight and lets the file go."""
+        self.database.close()
+
+    def add_traces(self, corpus: str, traces_: Sequence[Trace]) -> AddReport:
+        """Adds traces: a repetition is counted, a longer one replaces, a contradicting one is rejected and named."""
+        with self.database.write() as cursor:
+            return traces.add(cursor, corpus, traces_, self._clock())
+
+    def add_outcomes(self, outcomes: Sequence[Outcome]) -> int:
+        """Appends outcomes that were not already said last of their trace and origin; returns how many."""
+        with self.database.write() as cursor:
+            return labels.add_outcomes(cursor, outcomes, self._clock())
+
+    def add_notes(self, notes: Sequence[EvaluatorNote]) -> None:
+        """Appends the evaluator notes that are not stored yet."""
+        with self.database.write() as cursor:
+            labels.add_notes(cursor, notes)
+
+    def traces(self, corpus: str) -> Iterator[Trace]:
+        """The current revision of every trace, in external-id order, as of the first step of the iterator."""
+        with self.database.read() as cursor:
+            yield from traces.stream(cursor, traces.current(cursor, corpus))
+
+    def outcomes(self, corpus: str) -> dict[str, tuple[Outcome, ...]]:
+        """Trace id to outcomes in event order; traces without any are absent, as are outcomes of unknown traces."""
+        with self.database.read() as cursor:
+            return labels.outcomes(cursor, corpus)
+
+    def notes(self, corpus: str) -> dict[str, tuple[EvaluatorNote, ...]]:
+        """Trace id to evaluator notes in the order they came; traces without any are absent."""
+        with self.database.read() as cursor:
+            return labels.notes(cursor, corpus)
+
+    def put_skill(self, skill: SkillVersion) -> str:
+        """Stores a skill version and returns its key."""
+        with self.database.write() as cursor:
+            return refinements.put_skill(cursor, skill, self._clock())
+
+    def skill(self, key: str) -> SkillVersion:
+        """The skill version with this key. Raises StoreError when there is none."""
+        with self.database.read() as cursor:
+            return refinements.skill(cursor, key)
+
+    def start_refinement(self, refinement: Refinement) -> str:
+        """Stores a refinement and returns its key; starting the same again changes nothing."""
+        with self.database.write() as cursor:
+            return refinements.start(cursor, refinement, self._clock())
+
+    def refinement(self, key: str) -> Refinement:
+        """The refinement with this key. Raises StoreError when there is none."""
+        with self.database.read() as cursor:
+            return refinements.refinement(cursor, key)
+
+    def refinements(self, corpus: str) -> list[Refinement]:
+        """The refinements of the corpus, oldest first."""
+        with self.database.read() as cursor:
+            return refinements.refinements(cursor, corpus)
+
+    def set_job(self, refinement_id: str, status: JobStatus, stage: str = "", done: int = 0, total: int = 0) -> None:
+        """Says how far the refinement is, over what was said before."""
+        job = Job(refinement_id, status, stage, done, total, self._clock())
+        with self.database.write() as cursor:
+            refinements.set_job(cursor, job)
+
+    def job(self, refinement_id: str) -> Job | None:
+        """The state of the refinement's job, or None. A reader of a file that nobody holds sees no running job."""
+        with self.database.read() as cursor:
+            job = refinements.job(cursor, refinement_id)
+        if job and job.status == "running" and self.database.read_only:
+            return replace(job, status="interrupted")
+        return job
+
+    def finish_stage(self, refinement_id: str, stage: str, seconds: float) -> None:
+        """Records that the stage is complete and how long it took on the clock (an event `stage_finished`)."""
+        self.event(refinement_id, "stage_finished", {"stage": stage, "seconds": seconds})
+
+    def event(self, refinement_id: str, kind: str, body: Mapping[str, Any]) -> None:
+        """Appends an event; the body is JSON-able."""
+        with self.database.write() as cursor:
+            refinements.add_event(cursor, refinement_id, kind, body, self._clock())
+
+    def events(self, refinement_id: str) -> list[Event]:
+        """The events of the refinement in the order they were written."""
+        with self.database.read() as cursor:
+            return refinements.events(cursor, refinement_id)
+
+    def commit(self, refinement_id: str, done: Sequence[Done]) -> None:
+        """Writes steps and their records in one transaction.
+
+        A failed step is kept with its error and is not finished; a later success counts instead. A finished key keeps
+        its first result. Raises StoreError for a record that is none of `refiner.types`.
+        """
+        with self.database.write() as cursor:
+            steps.commit(cursor, refinement_id, done, self._clock())
+
+    def finished(self, keys: Sequence[str]) -> set[str]:
+        """Those of the step keys that are done."""
+        with self.database.read() as cursor:
+            return steps.finished(cursor, keys)
+
+    def outputs(self, step_keys: Sequence[str]) -> list[Any]:
+        """The records of finished steps, in the order of the keys and then as each step made them."""
+        with self.database.read() as cursor:
+            return steps.outputs(cursor, step_keys)
+
+    def failures(self, step_keys: Sequence[str]) -> list[tuple[str, str, str]]:
+        """(key, label, error) of the steps whose last attempt failed, in the order of the keys."""
+        with self.database.read() as cursor:
+            return steps.failures(cursor, step_keys)
+
+    def link_steps(self, refinement_id: str, stage: str, step_keys: Sequence[str]) -> None:
+        """Records the ordered steps of a stage; the latest link counts."""
+        with self.database.write() as cursor:
+            steps.link(cursor, refinement_id, stage, step_keys)
+
+    def stage_keys(self, refinement_id: str, stage: str) -> list[str]:
+        """The ordered step keys of a stage of a refinement; empty when it was never linked."""
+        with self.database.read() as cursor:
+            return steps.stage_keys(cursor, refinement_id, stage)
+
+    def _interrupt_running(self) -> None:
+        with self.database.write() as cursor:
+            refinements.interrupt_running(cursor, self._clock())
