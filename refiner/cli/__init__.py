@@ -1,0 +1,56 @@
+"""The command line: parses, calls, prints. The only place that prints; no domain logic.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 waiting, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from refiner.errors import RefinerError
+
+COMMANDS = {
+    "refine": "refine a skill from recorded traces",
+    "inspect": "what is in trace files: formats, counts, outcomes, rejected records",
+    "doctor": "what is installed, what would be used, what is missing and how to fix it",
+    "export": "write the output tree of a stored refinement again",
+    "ablate": "the method with one part switched off at a time, in one table",
+}
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = build_parser(given[:1])
+    arguments = parser.parse_args(given)
+    try:
+        return int(arguments.run(arguments))
+    except RefinerError as error:
+        print(f"refiner: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("\nrefiner: interrupted; finished work is kept, the same command goes on from here", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+def build_parser(wanted: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser; only the wanted command's module is imported."""
+    parser = argparse.ArgumentParser(
+        prog="refiner",
+        description="Recorded agent runs in, a better SKILL.md out, with every changed line explained.",
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, help_text in COMMANDS.items():
+        command = commands.add_parser(name, help=help_text, description=help_text[0].upper() + help_text[1:] + ".")
+        if name in wanted:
+            module = importlib.import_module(f"refiner.cli.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser

@@ -1,0 +1,40 @@
+"""`refiner inspect`: what is in trace files. Reads only; keeps no state."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from refiner.cli.console import safe, table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="trace files or folders")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from refiner.ingest import inspect_report
+
+    report = inspect_report(arguments.paths)
+    print(json.dumps(report, indent=2, ensure_ascii=True) if arguments.json else as_text(report))
+    return 0
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """A row a file, the totals, then each rejected record."""
+    rows = [_cells(one["path"], one["format"], one, len(one["rejected"])) for one in report["files"]]
+    rows.append(_cells("total", "", report["totals"], report["totals"]["rejected"]))
+    headers = ("file", "format", "traces", "spans", "pass", "fail", "unknown", "infra.", "rejected")
+    text = table(headers, rows, (36, 10, 7, 8, 6, 6, 7, 6, 8))
+    rejected = [
+        safe(f"{one['path']}:{bad['line']}: {bad['reason']}") for one in report["files"] for bad in one["rejected"]
+    ]
+    return "\n".join([text, *(["", "Rejected:", *rejected] if rejected else [])])
+
+
+def _cells(path: str, form: str, counts: dict[str, Any], rejected: int) -> tuple[str, ...]:
+    outcomes = [str(counts["outcomes"][status]) for status in ("pass", "fail", "unknown", "infrastructure")]
+    return (path, form or "", str(counts["traces"]), str(counts["spans"]), *outcomes, str(rejected))

@@ -1,0 +1,1 @@
+"""Ways to run steps. No stage logic, no store."""

@@ -1,0 +1,75 @@
+"""What a command was given, read into memory: traces, outcomes, feedback, and everything that did not fit. No database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from refiner import ingest, labels
+from refiner.config import RefineConfig
+from refiner.errors import LabelError
+from refiner.snapshot import limited
+from refiner.types import EvaluatorNote, Outcome, Trace
+
+
+class OfTrace(Protocol):
+    @property
+    def trace_id(self) -> str: ...
+
+
+R = TypeVar("R", bound=OfTrace)
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """`outcomes` in the order in which they were stated; `warnings`: what a person should know, in sentences."""
+
+    loaded: ingest.Ingest
+    traces: tuple[Trace, ...]
+    outcomes: tuple[Outcome, ...]
+    notes: tuple[EvaluatorNote, ...]
+    warnings: tuple[str, ...]
+
+
+def take_in(config: RefineConfig, corpus: str) -> Intake:
+    """Reads the files of a configuration. Raises FormatError or LabelError when there is nothing to learn from."""
+    threshold = labels.Threshold(config.pass_at, config.lower_is_better)
+    loaded = ingest.load(config.traces, corpus=corpus, task_key=config.task_key, threshold=threshold)
+    outcomes, warnings = _labels(config, loaded, corpus)
+    traces = tuple(limited(loaded.traces, config.limit))
+    return Intake(loaded, traces, outcomes, loaded.notes, (*warnings, *_skipped(loaded)))
+
+
+def by_trace(records: Sequence[R]) -> dict[str, list[R]]:
+    """Records by trace id, in their order."""
+    found: dict[str, list[R]] = {}
+    for record in records:
+        found.setdefault(record.trace_id, []).append(record)
+    return found
+
+
+def effective(outcomes: Sequence[Outcome]) -> Mapping[str, Outcome]:
+    """The outcome that counts, by trace id."""
+    return {trace_id: labels.effective(stated, trace_id) for trace_id, stated in by_trace(outcomes).items()}
+
+
+def _labels(config: RefineConfig, loaded: ingest.Ingest, corpus: str) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
+    if config.binary_rewards is None and config.ground_truth_file is None:
+        if not loaded.outcomes:
+            raise LabelError("the traces carry no outcomes and no label file was given; add --rewards FILE")
+        return loaded.outcomes, ()
+    rewards: labels.LabelFile | None = None
+    rejected: tuple[str, ...] = ()
+    if config.binary_rewards is not None:
+        path, below = config.binary_rewards, config.lower_is_better
+        rewards = labels.load_rewards(path, pass_at=config.pass_at, lower_is_better=below)
+        rejected = tuple(f"{one.path}:{one.line}: {one.reason}" for one in rewards.rejected)
+    texts = labels.load_feedback(config.ground_truth_file) if config.ground_truth_file else None
+    names = [trace.external_id for trace in loaded.traces]
+    attached = labels.attach(corpus, names, rewards, texts)
+    return (*loaded.outcomes, *attached.outcomes), (*attached.report.sentences(), *rejected)
+
+
+def _skipped(loaded: ingest.Ingest) -> tuple[str, ...]:
+    return tuple(f"{one.path} was not read: {one.reason}." for one in loaded.skipped)

@@ -1,0 +1,164 @@
+"""One refinement as a value: everything its output tree, its table and its last lines are made of."""
+
+from __future__ import annotations
+
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from refiner import merge
+from refiner.snapshot import Snapshot
+from refiner.types import (
+    BadRecord,
+    Change,
+    Clustering,
+    ContrastTable,
+    Finding,
+    Proposal,
+    Shortfall,
+    SkillVersion,
+    Summary,
+    Verdict,
+)
+from refiner.types import Result as GateResult
+
+NOT_GATED = "not gated"
+BLOCKING = ("quarantine", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What came in: one row a file, and what was rejected, doubled, grown or without a partner."""
+
+    files: tuple[dict[str, Any], ...]
+    rejected: tuple[BadRecord, ...]
+    copies: int
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A change, what the gate says of it, and whether the automatic merge took it (`why` when it did not)."""
+
+    change: Change
+    proposals: tuple[Proposal, ...]
+    verdicts: tuple[Verdict, ...]
+    findings: tuple[Finding, ...]
+    result: str
+    taken: bool
+    why: str
+
+    @property
+    def rule(self) -> str:
+        """The text that the change would add, on one line."""
+        texts = [" ".join(edit.new.split()).removeprefix("- ") for edit in self.change.edits if edit.new]
+        return " ".join(texts) or "(removes text)"
+
+
+@dataclass(frozen=True)
+class Report:
+    """The records of one finished refinement. Properties derive the automatic merge; nothing is stored of it."""
+
+    refinement_id: str
+    base: SkillVersion
+    snapshot: Snapshot
+    inputs: Inputs
+    config: dict[str, Any]
+    versions: dict[str, str]
+    seconds: dict[str, float]
+    analyst: str
+    include_undecided: bool
+    audits_block: bool
+    table: ContrastTable
+    summaries: tuple[Summary, ...]
+    clusterings: tuple[Clustering, ...]
+    proposals: tuple[Proposal, ...]
+    shortfalls: tuple[Shortfall, ...]
+    verdicts: tuple[Verdict, ...]
+    changes: tuple[Change, ...]
+    findings: tuple[Finding, ...]
+
+    @cached_property
+    def decided(self) -> tuple[Decided, ...]:
+        """Every change in the order supported, undecided, unsupported; within one, as the gate ranked them."""
+        selection = merge.automatic(self.changes, self.results, self.include_undecided, self.barred)
+        taken = {change.key for change in selection.accepted}
+        reasons = {left.change.key: left.reason for left in selection.left_out}
+        rows = [self._decided(one, one.key in taken, reasons.get(one.key, "")) for one in self.changes]
+        order = (NOT_GATED, "supported", "undecided", "unsupported")
+        return tuple(sorted(rows, key=lambda row: order.index(row.result)))
+
+    @cached_property
+    def results(self) -> dict[str, GateResult]:
+        """The gate's result by change: the best of its proposals; what met no gate counts as supported."""
+        return {change.key: self._result(change) for change in self.changes}
+
+    @cached_property
+    def barred(self) -> dict[str, str]:
+        """Why an audit keeps a change out, by change."""
+        found: dict[str, str] = {}
+        for one in self.findings if self.audits_block else ():
+            if one.severity in BLOCKING:
+                found[one.change_id] = f"{one.kind}: {one.words}"
+        return found
+
+    @cached_property
+    def merged(self) -> merge.Merged:
+        """The automatic merge as it is written out: the base with every taken change."""
+        taken = [row.change for row in self.decided if row.taken]
+        return merge.export(self.base, merge.apply(self.base, taken))
+
+    @property
+    def waiting(self) -> tuple[Decided, ...]:
+        """Undecided changes that a person may take: not in the merge, placed, and kept out by no audit."""
+        rows = (row for row in self.decided if row.result == "undecided" and not row.taken)
+        return tuple(row for row in rows if row.change.key not in self.barred and not row.change.unplaced)
+
+    @property
+    def skill_text(self) -> str:
+        """The refined file. Its bytes may hold what UTF-8 cannot; those characters survive as surrogates."""
+        return self.merged.files[self.base.main].decode("utf-8", "surrogateescape")
+
+    def counts(self) -> dict[str, int]:
+        """Changes by result, and how many were taken."""
+        found = {
+            name: sum(row.result == name for row in self.decided) for name in ("supported", "undecided", "unsupported")
+        }
+        return {**found, "taken": sum(row.taken for row in self.decided)}
+
+    def _result(self, change: Change) -> GateResult:
+        found = {one.result for one in self._verdicts(change)}
+        if not found:
+            return "supported"
+        order: tuple[GateResult, ...] = ("supported", "undecided", "unsupported")
+        return next(one for one in order if one in found)
+
+    def _verdicts(self, change: Change) -> tuple[Verdict, ...]:
+        return tuple(one for one in self.verdicts if one.proposal_id in change.proposal_ids)
+
+    def _decided(self, change: Change, taken: bool, why: str) -> Decided:
+        verdicts = self._verdicts(change)
+        return Decided(
+            change=change,
+            proposals=tuple(one for one in self.proposals if one.key in change.proposal_ids),
+            verdicts=verdicts,
+            findings=tuple(one for one in self.findings if one.change_id == change.key),
+            result=self.results[change.key] if verdicts else NOT_GATED,
+            taken=taken,
+            why=why,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What `refiner.refine` returns."""
+
+    skill_text: str
+    changes: tuple[Change, ...]
+    proposals: tuple[Proposal, ...]
+    verdicts: tuple[Verdict, ...]
+    refinement_id: str
+    out: Path
+    report: Report

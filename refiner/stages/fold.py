@@ -1,0 +1,153 @@
+"""Stage: proposals that say the same become one; the weakest are listed without an edit; so is what got no proposal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from refiner.ids import content_key
+from refiner.mining import Subject, fault_of, recurring_subjects
+from refiner.ports import Records, Tools
+from refiner.sides import SIDES, of_side
+from refiner.themes import themes
+from refiner.types import Clustering, Contrast, ContrastTable, Proposal, Shortfall, Side, Step, Summary
+
+SAME = 0.8  # share of a feedback subject's traces that a fact must hold in to explain it
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    proposals: tuple[Proposal, ...]
+    shortfalls: tuple[Shortfall, ...]
+    facts: dict[str, frozenset[str]]
+    subjects: dict[str, frozenset[str]]
+    tasks: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Yields the final `Proposal`s in order of strength, then every `Shortfall`."""
+
+    sides: tuple[Side, ...] = SIDES
+    min_side: int = 4
+    min_tasks: int = 3
+    max_undecided: int = 20
+    folding: bool = True
+    name: str = "fold"
+    version: int = 1
+
+    def steps(self, records: Records) -> Iterable[Step]:
+        mined = [*records.produced("propose"), *records.produced("recur")]
+        table: ContrastTable = records.produced("contrast")[0]
+        subjects = recurring_subjects(records.labelled())
+        proposals = tuple(one for one in mined if isinstance(one, Proposal))
+        shortfalls = (
+            *self._skipped(records),
+            *too_few(records.produced("cluster"), records.produced("summarise"), self.min_tasks),
+            *(one for one in mined if isinstance(one, Shortfall)),
+            *shadows(table.contrasts),
+        )
+        facts = {one.predicate: frozenset(one.holds) for one in table.contrasts if one.is_fact}
+        tasks = task_counts(table.contrasts, subjects)
+        material = Material(proposals, shortfalls, facts, {one.name: ids(one) for one in subjects}, tasks)
+        key = content_key(self.name, self.version, self.max_undecided, self.folding, material)
+        yield Step(self.name, f"{len(proposals)} proposals", key, material)
+
+    def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
+        material = cast(Material, step.payload)
+        folded = fold(material) if self.folding else sorted(material.proposals, key=lambda one: one.key)
+        strong = [one for one in folded if fault_of(one) in material.facts]
+        weak = [one for one in folded if fault_of(one) not in material.facts]
+        weak.sort(key=lambda one: (one.feedback_class is None, -tasks_behind(one, material), one.key))
+        listed = [weaker(one, material) for one in weak[self.max_undecided :]]
+        return (*strong, *weak[: self.max_undecided], *material.shortfalls, *listed)
+
+    def _skipped(self, records: Records) -> Iterable[Shortfall]:
+        for side in SIDES:
+            count = len(of_side(records.labelled(), side))
+            if side not in self.sides:
+                yield Shortfall(side, "skipped_side", side, count, 0, f"The {side} side is switched off.")
+            elif count < self.min_side:
+                words = f"The {side} side has {count} of the {self.min_side} traces it takes to learn from it."
+                yield Shortfall(side, "skipped_side", side, count, 0, words)
+
+
+def ids(subject: Subject) -> frozenset[str]:
+    return frozenset(item.trace.id for item in subject.items)
+
+
+def fold(material: Material) -> list[Proposal]:
+    """One proposal for each (section, fact or feedback class), facts first; feedback that a fact explains goes into it."""
+    groups: dict[object, list[Proposal]] = defaultdict(list)
+    for proposal in sorted(material.proposals, key=lambda one: (SIDES.index(one.side), one.kind, one.key)):
+        groups[_identity(proposal, material)].append(proposal)
+    merged = [_merge(group) for group in groups.values()]
+    order = {fact: place for place, fact in enumerate(material.facts)}
+    return sorted(merged, key=lambda one: (order.get(fault_of(one) or "", len(order)), one.key))
+
+
+def _identity(proposal: Proposal, material: Material) -> object:
+    if proposal.behaviour is not None:
+        return "behaviour", fault_of(proposal)
+    if proposal.feedback_class is None:
+        return "edits", tuple(edit.key for edit in proposal.edits)
+    explaining = _explaining(material.subjects.get(proposal.feedback_class, frozenset()), material)
+    return ("behaviour", explaining) if explaining else ("class", proposal.section, proposal.feedback_class)
+
+
+def _explaining(traces: frozenset[str], material: Material) -> str | None:
+    """The proposed fact that holds in at least 0.8 of the traces; of several the one with the largest overlap."""
+    proposed = {fault_of(one) for one in material.proposals}
+    shares = {
+        fact: len(traces & holds) / len(traces) for fact, holds in material.facts.items() if traces and fact in proposed
+    }
+    good = [fact for fact, share in shares.items() if share >= SAME]
+    return min(good, key=lambda fact: (-shares[fact], len(material.facts[fact]), fact), default=None)
+
+
+def _merge(group: Sequence[Proposal]) -> Proposal:
+    """The first that carries a predicate (else the first) speaks for all; the others are named."""
+    lead = next((one for one in group if one.behaviour), group[0])
+    groups = tuple(sorted({key for one in group for key in one.groups}))
+    named = {one.feedback_class or fault_of(one) or one.theme for one in group if one is not lead}
+    others = named - {fault_of(lead), lead.feedback_class}
+    return replace(lead, groups=groups, folded=tuple(sorted(others)))
+
+
+def task_counts(contrasts: Sequence[Contrast], subjects: Sequence[Subject]) -> dict[str, int]:
+    """Distinct failing tasks by predicate and by feedback subject."""
+    counts = {one.predicate: one.tasks_with for one in contrasts}
+    counts.update({one.name: len({item.trace.task_id for item in one.items}) for one in subjects})
+    return counts
+
+
+def tasks_behind(proposal: Proposal, material: Material) -> int:
+    return material.tasks.get(proposal.feedback_class or fault_of(proposal) or "", 0)
+
+
+def weaker(proposal: Proposal, material: Material) -> Shortfall:
+    subject = proposal.feedback_class or fault_of(proposal) or proposal.theme
+    words = f"Recurs, but among the weaker ones: {proposal.rationale}"
+    traces = len(material.subjects.get(subject, ()))
+    return Shortfall(proposal.side, "weaker_recurrence", subject, traces, tasks_behind(proposal, material), words)
+
+
+def shadows(contrasts: Sequence[Contrast]) -> Iterable[Shortfall]:
+    """What would look like a cause, were it not for a fact that explains it."""
+    for one in contrasts:
+        if one.explained_by:
+            words = f"Explained by {one.explained_by}; on its own {one.words}."
+            yield Shortfall("failure", "explained_by", one.predicate, one.failures_with, one.tasks_with, words)
+
+
+def too_few(clusterings: Sequence[Clustering], summaries: Sequence[Summary], min_tasks: int) -> Iterable[Shortfall]:
+    """Clusters whose traces come from too few tasks."""
+    texts = {one.trace_id: one.summary for one in summaries}
+    for clustering in clusterings:
+        labels = themes([[texts[one] for one in cluster.members] for cluster in clustering.clusters])
+        for cluster, label in zip(clustering.clusters, labels, strict=True):
+            if cluster.tasks < min_tasks:
+                words = f"{len(cluster.members)} traces of {cluster.tasks} task(s); it takes {min_tasks} tasks."
+                yield Shortfall(cluster.side, "too_few_tasks", label, len(cluster.members), cluster.tasks, words)
