@@ -36,7 +36,7 @@ from refiner.types import (
     Summary,
     Verdict,
 )
-from storage import AddReport, Store
+from storage import AddReport, JobStatus, Store
 
 R = TypeVar("R")
 CORPUS = "corpus"
@@ -127,8 +127,8 @@ class Session:
             report = self._run(refinement_id, inputs, snapshot, records)
         except BaseException as error:
             with suppress(StoreError):
-                status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-                self.store.set_job(refinement_id, status)  # type: ignore[arg-type]
+                status: JobStatus = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+                self.store.set_job(refinement_id, status)
             raise
         self.store.set_job(refinement_id, "done")
         return Result(

@@ -40,7 +40,7 @@ class Store:
         store = cls(open_database(Path(path), read_only=read_only), clock)
         if not read_only:
             try:
-                pass
+                store._interrupt_running()
             except BaseException:
                 store.close()
                 raise
