@@ -23,6 +23,7 @@ from refiner.types import BadRecord, EvaluatorNote, Outcome, Status, Trace
 
 HEAD = 1 << 16
 _TRIES = 1000
+_NAMED = 3
 _COMMON = 4
 """A request that opens more than one in four traces says nothing about the task."""
 _WANTED = "JSON lines with `trace_id` and `spans`, or a tau-bench result file (`task_id`, `reward`, `traj`)"
@@ -146,7 +147,12 @@ def folded(request: str) -> str:
 
 def inspect_report(paths: Sequence[Path]) -> dict[str, Any]:
     """What the files hold, as `{"files": [...], "totals": {...}}`. Raises FormatError like `load`."""
-    files = load(paths, corpus="corpus").files
+    return counted(load(paths, corpus="corpus"))
+
+
+def counted(loaded: Ingest) -> dict[str, Any]:
+    """The same for what has been loaded."""
+    files = loaded.files
     outcomes = {status: sum(report.outcomes[status] for report in files) for status in get_args(Status)}
     return {
         "files": [_plain(report) for report in files],
@@ -157,6 +163,17 @@ def inspect_report(paths: Sequence[Path]) -> dict[str, Any]:
             "rejected": sum(len(report.rejected) for report in files),
         },
     }
+
+
+def skipped_words(loaded: Ingest) -> list[str]:
+    """A sentence for each kind of file that was no trace file, with the first three names."""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for record in loaded.skipped:
+        kinds[record.reason].append(record.path)
+    return [
+        f"Not read: {', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''}: {reason}."
+        for reason, names in sorted(kinds.items())
+    ]
 
 
 def _plain(report: FileReport) -> dict[str, Any]:

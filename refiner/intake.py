@@ -38,7 +38,7 @@ def take_in(config: RefineConfig, corpus: str) -> Intake:
     loaded = ingest.load(config.traces, corpus=corpus, task_key=config.task_key, threshold=threshold)
     outcomes, warnings = _labels(config, loaded, corpus)
     traces = tuple(limited(loaded.traces, config.limit))
-    return Intake(loaded, traces, outcomes, loaded.notes, (*warnings, *_skipped(loaded)))
+    return Intake(loaded, traces, outcomes, loaded.notes, (*warnings, *ingest.skipped_words(loaded)))
 
 
 def by_trace(records: Sequence[R]) -> dict[str, list[R]]:
@@ -69,7 +69,3 @@ def _labels(config: RefineConfig, loaded: ingest.Ingest, corpus: str) -> tuple[t
     names = [trace.external_id for trace in loaded.traces]
     attached = labels.attach(corpus, names, rewards, texts)
     return (*loaded.outcomes, *attached.outcomes), (*attached.report.sentences(), *rejected)
-
-
-def _skipped(loaded: ingest.Ingest) -> tuple[str, ...]:
-    return tuple(f"{one.path} was not read: {one.reason}." for one in loaded.skipped)

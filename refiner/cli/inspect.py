@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from refiner.cli.console import safe, table
+from refiner.types import TaskIdOrigin, Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,11 +19,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from refiner.ingest import inspect_report
+    from refiner import ingest
 
-    report = inspect_report(arguments.paths)
-    print(json.dumps(report, indent=2, ensure_ascii=True) if arguments.json else as_text(report))
+    loaded = ingest.load(arguments.paths, corpus="corpus")
+    report = ingest.counted(loaded)
+    if arguments.json:
+        print(json.dumps(report, indent=2, ensure_ascii=True))
+    else:
+        print("\n".join([as_text(report), tasks_line(loaded.traces), *map(safe, ingest.skipped_words(loaded))]))
     return 0
+
+
+def tasks_line(traces: Sequence[Trace]) -> str:
+    """How many tasks there are, and how they are known."""
+    origins = Counter(origin for _, origin in {(trace.task_id, trace.task_id_origin) for trace in traces})
+    words: dict[TaskIdOrigin, str] = {
+        "file": "named in the files",
+        "text": "guessed from the request",
+        "none": "without a name",
+    }
+    parts = [f"{origins[origin]} {text}" for origin, text in words.items() if origins[origin]]
+    return f"Tasks: {len({trace.task_id for trace in traces})} ({', '.join(parts)})."
 
 
 def as_text(report: dict[str, Any]) -> str:
