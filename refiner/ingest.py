@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -170,10 +170,12 @@ def skipped_words(loaded: Ingest) -> list[str]:
     kinds: dict[str, list[str]] = defaultdict(list)
     for record in loaded.skipped:
         kinds[record.reason].append(record.path)
-    return [
-        f"Not read: {', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' if len(names) > _NAMED else ''}: {reason}."
-        for reason, names in sorted(kinds.items())
-    ]
+    return [f"Not read: {_few(names)}: {reason}." for reason, names in sorted(kinds.items())]
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _plain(report: FileReport) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a command was given, read into memory: traces, outcomes, feedback, and everything that did not fit. No database."""
+"""What a command was given, read into memory: traces, outcomes, feedback, what did not fit. No database."""
 
 from __future__ import annotations
 
