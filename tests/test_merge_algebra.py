@@ -1,4 +1,4 @@
-"""The merged skill is a function of a base and a set of changes: order, subsets, bytes and provenance, over random input."""
+"""The merged skill is a function of a base and a set of changes: order, subsets, bytes, provenance, on random input."""
 
 from __future__ import annotations
 
@@ -21,13 +21,42 @@ LINES = st.sampled_from(
     [
         *("", "", "# Top", "## Sub", "## Sub", "### Deep", "Title", "=====", "---", "***"),
         *("- one", "- two words", "  - nested", "    more", "1. first", "2) second", "* star", "- [ ] task", "-"),
-        *("> quote", "> - item", "```", "~~~py", "    code", "| a | b |", "<div>", "text", "Text, *with* marks. And so", "- - x"),
-        *("caf\u00e9 \u2014 \u4f60\u597d", "name: x", "\ttabbed", "\t- tab item", "[ref]: /x", "a\u2028b", "#", "# [2]"),
+        *(
+            "> quote",
+            "> - item",
+            "```",
+            "~~~py",
+            "    code",
+            "| a | b |",
+            "<div>",
+            "text",
+            "Text, *with* marks. And so",
+            "- - x",
+        ),
+        *(
+            "caf\u00e9 \u2014 \u4f60\u597d",
+            "name: x",
+            "\ttabbed",
+            "\t- tab item",
+            "[ref]: /x",
+            "a\u2028b",
+            "#",
+            "# [2]",
+        ),
     ]
 )
 NEW = st.one_of(
     st.sampled_from(
-        ["- added", "  - qualified", "plain", "two\nlines", "- a\n- b", "- a\n  more\n\n  para", "# New\n\nbody", "```\nx\n```"]
+        [
+            "- added",
+            "  - qualified",
+            "plain",
+            "two\nlines",
+            "- a\n- b",
+            "- a\n  more\n\n  para",
+            "# New\n\nbody",
+            "```\nx\n```",
+        ]
     ),
     st.text(alphabet="ab -#>*`\n\r1.\u00e9\ud800", min_size=0, max_size=12),
 )
@@ -61,7 +90,12 @@ def merges(draw: st.DrawFn) -> tuple[SkillVersion, tuple[Change, ...]]:
     """A base with a random set of changes that can all be accepted."""
     base = draw(bases())
     changes = [
-        Change(tuple(draw(st.lists(edits(base), min_size=1, max_size=2))), (), "", (draw(st.integers(0, 1)), -draw(st.integers(1, 3))))
+        Change(
+            tuple(draw(st.lists(edits(base), min_size=1, max_size=2))),
+            (),
+            "",
+            (draw(st.integers(0, 1)), -draw(st.integers(1, 3))),
+        )
         for _ in range(draw(st.integers(0, 6)))
     ]
     return base, merge.automatic(merge.settle(base, changes), {}, include_undecided=True).accepted
@@ -85,7 +119,9 @@ def test_no_change_gives_the_base_back_byte_for_byte(base: SkillVersion) -> None
 
 @settings(max_examples=120)
 @given(merges(), st.randoms(use_true_random=False))
-def test_the_order_of_accepting_never_matters(case: tuple[SkillVersion, tuple[Change, ...]], order: random.Random) -> None:
+def test_the_order_of_accepting_never_matters(
+    case: tuple[SkillVersion, tuple[Change, ...]], order: random.Random
+) -> None:
     base, accepted = case
     shuffled = list(accepted) * 2
     order.shuffle(shuffled)
@@ -150,11 +186,15 @@ def test_overlapping_changes_are_refused_by_name() -> None:
 
 def test_a_softening_and_a_replacement_of_its_line_conflict_but_two_softenings_do_not() -> None:
     base = SkillVersion(files={"SKILL.md": b"# A\n\n- Save the file.\n"})
-    softened = [Change((Edit("SKILL.md", "insert_after", ("A",), "- Save the file.", f"  - Only {n}."),), (), "") for n in "ab"]
+    softened = [
+        Change((Edit("SKILL.md", "insert_after", ("A",), "- Save the file.", f"  - Only {n}."),), (), "") for n in "ab"
+    ]
     replaced = Change((Edit("SKILL.md", "replace", ("A",), "Save", "Store"),), (), "")
     settled = merge.settle(base, [*softened, replaced])
     assert len(merge.apply(base, settled[:2]).lines) == 2
-    assert [sorted(change.key for change in group) for group in merge.conflicts(settled)] == [sorted(one.key for one in settled)]
+    assert [sorted(change.key for change in group) for group in merge.conflicts(settled)] == [
+        sorted(one.key for one in settled)
+    ]
     with pytest.raises(Conflict):
         merge.apply(base, [settled[0], settled[2]])
 
@@ -162,17 +202,24 @@ def test_a_softening_and_a_replacement_of_its_line_conflict_but_two_softenings_d
 def test_the_same_edit_from_two_changes_is_applied_once_and_owned_by_both() -> None:
     base = SkillVersion(files={"SKILL.md": b"# A\n"})
     shared = Edit("SKILL.md", "append_to_section", ("A",), "", "- same")
-    changes = [Change((shared,), (), ""), Change((shared, Edit("SKILL.md", "append_to_section", ("A",), "", "- own")), (), "")]
+    changes = [
+        Change((shared,), (), ""),
+        Change((shared, Edit("SKILL.md", "append_to_section", ("A",), "", "- own")), (), ""),
+    ]
     merged = merge.apply(base, changes)
     assert merged.files["SKILL.md"].count(b"- same") == 1
-    owners = {found.change_id for found in merged.lines if found.start_line <= 3 <= found.end_line or found.start_line == 4}
+    owners = {
+        found.change_id for found in merged.lines if found.start_line <= 3 <= found.end_line or found.start_line == 4
+    }
     assert owners == {change.key for change in changes}
 
 
 def test_a_required_edit_must_be_accepted_too() -> None:
     base = SkillVersion(files={"SKILL.md": b"# A\n"})
     needed = Change((Edit("SKILL.md", "add_section", (), "", "# Terms\n\nA run is one try."),), (), "")
-    needing = Change((Edit("SKILL.md", "append_to_section", ("A",), "", "See Terms.", requires=(needed.edits[0].key,)),), (), "")
+    needing = Change(
+        (Edit("SKILL.md", "append_to_section", ("A",), "", "See Terms.", requires=(needed.edits[0].key,)),), (), ""
+    )
     assert b"See Terms." in merge.apply(base, [needing, needed]).files["SKILL.md"]
     with pytest.raises(Conflict, match=needed.edits[0].key):
         merge.apply(base, [needing])
@@ -182,7 +229,9 @@ def test_a_requirement_follows_an_edit_whose_anchor_was_repaired() -> None:
     base = SkillVersion(files={"SKILL.md": b"# A\n\n- Save the   file at once.\n"})
     needed = Change((Edit("SKILL.md", "insert_after", ("A",), "save the file at once", "  - Once."),), (), "")
     loose = Edit("SKILL.md", "replace", ("A",), "Save the file at once", "Save it")
-    needing = Change((Edit("SKILL.md", "append_to_section", ("A",), "", "- Then stop.", requires=(loose.key,)),), (), "")
+    needing = Change(
+        (Edit("SKILL.md", "append_to_section", ("A",), "", "- Then stop.", requires=(loose.key,)),), (), ""
+    )
     settled = merge.settle(base, [Change((loose,), (), ""), needing, needed])
     assert settled[1].edits[0].requires == (settled[0].edits[0].key,) != (loose.key,)
 

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -147,7 +147,8 @@ def _markdown(path: str, files: Mapping[str, bytes]) -> Iterator[Problem]:
             yield Problem("link", f"{path}: {target}", words)
 
 
-def _links(text: str) -> list[str]:
+@lru_cache(maxsize=32)
+def _links(text: str) -> tuple[str, ...]:
     """Relative targets of links and images, and files named in code marks, in order and once each."""
     from markdown_it import MarkdownIt
 
@@ -157,7 +158,7 @@ def _links(text: str) -> list[str]:
             found.append(str(child.attrs.get("href") or child.attrs.get("src") or ""))
             found += _MENTION.findall(f"`{child.content}`") if child.type == "code_inline" else []
     relative = [target for target in found if target and not target.startswith(("#", "/")) and not _is_url(target)]
-    return list(dict.fromkeys(relative))
+    return tuple(dict.fromkeys(relative))
 
 
 def _is_url(target: str) -> bool:

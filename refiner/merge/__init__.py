@@ -7,10 +7,11 @@ from refiner.merge.algebra import LineRange, Merged, apply, resolve, settle
 from refiner.merge.export import export, export_files
 from refiner.merge.lineage import provenance
 from refiner.merge.overlap import LeftOut, Selection, automatic, conflicts
-from refiner.merge.patch import diff, undecided_diff
+from refiner.merge.patch import Files, diff, undecided_diff
 from refiner.merge.placement import Place, covered, place
 
 __all__ = [
+    "Files",
     "LeftOut",
     "LineRange",
     "Merged",

@@ -108,7 +108,7 @@ def apply(base: SkillVersion, changes: Iterable[Change]) -> Merged:
     for path, wanted_here in sorted(tasks.items()):
         files[path], segments = _edited(base, path, wanted_here)
         old = base.files.get(path, b"")
-        segments = _in_one_line_joined(old, segments)
+        segments = _in_one_line_joined(old, files[path], segments)
         lines += _added_lines(path, old, files[path], segments)
         removed += _removed_lines(path, old, files[path], segments)
     change_ids = tuple(sorted(change.key for change in accepted))
@@ -153,18 +153,22 @@ class _LineNumbers:
         return bisect_right(self.starts, offset)
 
 
-def _in_one_line_joined(old: bytes, segments: Sequence[Segment]) -> list[Segment]:
-    """The segments with neighbours that meet inside of a base line made one: what becomes of that line is up to both."""
+def _in_one_line_joined(old: bytes, new: bytes, segments: Sequence[Segment]) -> list[Segment]:
+    """The segments, a cut and what follows it inside of one line made one: what becomes of that line is up to both."""
     joined: list[Segment] = []
     for segment in segments:
         last = joined[-1] if joined else None
-        if last and last.old_start < last.old_end == segment.old_start < segment.old_end:
-            if not _starts_line(old, segment.old_start):
-                ids = tuple(dict.fromkeys((*last.change_ids, *segment.change_ids)))
-                joined[-1] = Segment(last.start, segment.end, last.old_start, segment.old_end, ids)
-                continue
-        joined.append(segment)
+        if last and last.old_start < last.old_end == segment.old_start and not _clean(old, new, last):
+            ids = tuple(dict.fromkeys((*last.change_ids, *segment.change_ids)))
+            joined[-1] = Segment(last.start, segment.end, last.old_start, segment.old_end, ids)
+        else:
+            joined.append(segment)
     return joined
+
+
+def _clean(old: bytes, new: bytes, segment: Segment) -> bool:
+    """Whether what follows a segment starts a line, in the base and in the result."""
+    return _starts_line(old, segment.old_end) and _starts_line(new, segment.end)
 
 
 def _added_lines(path: str, old: bytes, new: bytes, segments: Sequence[Segment]) -> list[LineRange]:
@@ -190,8 +194,7 @@ def _touched(old: bytes, new: bytes, segment: Segment) -> tuple[int, int]:
 
 def _tail_changes(old: bytes, new: bytes, segment: Segment) -> bool:
     """Whether the base goes on after the segment in the middle of a line, of the base or of the result."""
-    clean = _starts_line(old, segment.old_end) and _starts_line(new, segment.end)
-    return segment.old_end < len(old) and not clean
+    return segment.old_end < len(old) and not _clean(old, new, segment)
 
 
 def _line_end_at(data: bytes, offset: int) -> int:

@@ -45,7 +45,8 @@ def find_line(doc: Document, section: Section, old: str) -> tuple[int, int]:
     """Like `find`, but a whole line or list item that reads exactly like `old` wins over longer lines containing it."""
     wanted = _bare(old)
     ranges = [(item.start, item.start + len(doc.data[item.start : item.own_end].rstrip(b"\r\n"))) for item in doc.items]
-    ranges += [(line.start, line.end) for line in doc.lines if line.start not in {start for start, _ in ranges}]
+    opened = {start for start, _ in ranges}
+    ranges += [(line.start, line.end) for line in doc.lines if line.start not in opened]
     inside = [span for span in ranges if section.own_start <= span[0] and span[1] <= section.own_end]
     same = [span for span in inside if wanted and _bare(doc.text(*span)) == wanted]
     return same[0] if len(same) == 1 else find(doc, section, old)
@@ -84,7 +85,7 @@ def _near(text: str, old: str, eol: str) -> list[tuple[int, int]]:
     for _, span in scored:
         if all(span[1] <= other[0] or span[0] >= other[1] for other in chosen):
             chosen.append(span)
-    return chosen
+    return [span for span in chosen if _meaning(text[slice(*span)]) == _meaning(wanted)]
 
 
 def _windows(text: str, words: list[tuple[int, int]], wanted: str) -> list[tuple[float, tuple[int, int]]]:
@@ -97,7 +98,7 @@ def _windows(text: str, words: list[tuple[int, int]], wanted: str) -> list[tuple
             span = (words[first][0], words[last][1])
             window = " ".join(text[slice(*span)].split())
             score = fuzz.ratio(wanted, window, score_cutoff=SIMILARITY)
-            if score and _meaning(window) == _meaning(wanted):
+            if score:
                 found.append((score, span))
     return found
 

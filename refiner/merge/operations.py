@@ -159,7 +159,7 @@ def _with_line_end(doc: Document, start: int, end: int) -> int:
 
 
 def _insert(doc: Document, section: Section, edit: Edit) -> Located:
-    start, end = find_line(doc, section, edit.old)
+    start, end = find_line(doc, section, doc.text(*find_line(doc, section, edit.old)))
     before = edit.op == "insert_before"
     last = max(start, start + len(doc.data[start:end].rstrip()) - 1)
     at = start + len(doc.data[start:end]) - len(doc.data[start:end].lstrip()) if before else last

@@ -74,6 +74,11 @@ def topics(text: str) -> list[str]:
     return [_ACTION.get(found, found) for found in stems(text)]
 
 
+def names(text: str) -> list[str]:
+    """Tool names of a text in order, as lower-case topics of their own (in back quotes, unlike any word)."""
+    return [f"`{found.lower()}`" for found in re.findall(r"[\w.:]*\w", text) if is_name(found)]
+
+
 def is_name(term: str) -> bool:
     """Whether a term is the name of a tool rather than a word."""
     return bool(re.search(r"\w_\w|[a-z][A-Z]|\w[.:]\w", term))
