@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from refiner.clustering.params import ClusterParams
 
 PROJECTED_FROM = 8  # distinct points below which there is no projection
+PUBLISHED_FROM = 3  # the same as published: two points have no neighbour graph
 STABILITY_UP_TO = 500  # distinct points; further fits take about 0.1 s each at 120 and grow with n
 
 
@@ -80,9 +81,14 @@ def cluster_side(
 def _find(points: Points, params: ClusterParams) -> _Found:
     if params.method == "single":
         return _Found(groups.one_group(points, groups.OFF), (), _flat(points))
-    if len(points) < PROJECTED_FROM:
+    if len(points) < projected_from(params):
         return _Found(groups.linked(points, params.min_cluster_size), (), _flat(points))
     return _projected(points, params)
+
+
+def projected_from(params: ClusterParams) -> int:
+    """The number of distinct points from which a side is projected."""
+    return PUBLISHED_FROM if params.small_n == "published" else PROJECTED_FROM
 
 
 def _flat(points: Points) -> Floats:
@@ -91,7 +97,7 @@ def _flat(points: Points) -> Floats:
 
 def _projected(points: Points, params: ClusterParams) -> _Found:
     n = len(points)
-    dimensions = min(params.n_components, n - 2)
+    dimensions = min(params.n_components, max(1, n - 2))
     seeds = range(params.seed, params.seed + 1 + (params.further_seeds if n <= STABILITY_UP_TO else 0))
     source = graph(points.vectors, min(params.n_neighbors, n - 1), params.min_dist)
     picture, *projected = project(source, [Fit(2, params.seed), *(Fit(dimensions, seed) for seed in seeds)])

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from refiner.clustering.params import ClusterParams, Method
+from refiner.clustering.params import ClusterParams, Method, SmallN
 from refiner.ids import content_key
 from refiner.ports import Records, Tools
 from refiner.sides import SIDES
@@ -39,6 +39,7 @@ class Cluster:
     n_neighbors: int = 15
     n_components: int = 20
     min_dist: float = 0.1
+    small_n: SmallN = "groups"
     name: str = "cluster"
     version: int = 1
 
@@ -61,20 +62,20 @@ class Cluster:
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
         import numpy as np
 
-        from refiner.clustering.side import PROJECTED_FROM, cluster_side
+        from refiner.clustering.side import cluster_side, projected_from
 
         rows, params = cast(SideVectors, step.payload), self._params()
         vectors = np.frombuffer(rows.vectors, dtype="<f4").reshape(len(rows.trace_ids), -1)
         found = cluster_side(vectors.astype(np.float32), rows.external_ids, rows.task_ids, params)
         warnings = []
-        if params.method != "single" and found.distinct < PROJECTED_FROM:
+        if params.method != "single" and found.distinct < projected_from(params):
             warnings.append(f"{found.distinct} different summaries are too few to project; grouped by similarity alone")
         if not found.groups:
             warnings.append("no two traces are close enough to form a cluster")
         return (
             Clustering(
                 side=rows.side,
-                params={name: str(value) for name, value in asdict(params).items()},
+                params=_words(params),
                 clusters=tuple(_record(one, rows) for one in found.groups),
                 unclustered=tuple(rows.trace_ids[row] for row in found.unclustered),
                 picture=tuple(MapPoint(one, x, y) for one, (x, y) in zip(rows.trace_ids, found.picture, strict=True)),
@@ -90,7 +91,14 @@ class Cluster:
             n_components=self.n_components,
             min_dist=self.min_dist,
             seed=self.seed,
+            small_n=self.small_n,
         )
+
+
+def _words(params: ClusterParams) -> dict[str, str]:
+    """The settings by name; `small_n` only where it is not the usual one."""
+    words = {name: str(value) for name, value in asdict(params).items()}
+    return words if params.small_n == "published" else {name: words[name] for name in words if name != "small_n"}
 
 
 def _summaries(records: Records) -> Iterable[Summary]:

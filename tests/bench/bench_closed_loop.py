@@ -1,8 +1,8 @@
 """Do scripted agents with the refined skill fail less, on tasks nothing was learned from? With two controls.
 
-An agent heeds a rule only when added lines state it; what it looks for is fixed in the pack. Controls: as many lines from
-another seed's refined skill of the *other* pack (the same pack's would hold the same rules), and the refined skill with
-its rules turned round.
+An agent heeds a rule only when added lines state it; what it looks for is fixed in the pack. Controls: as many lines
+from another seed's refined skill of the *other* pack (the same pack's would hold the same rules), and the refined skill
+with its rules turned round.
 """
 
 from __future__ import annotations

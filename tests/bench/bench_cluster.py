@@ -36,10 +36,12 @@ _ROOT = Path(__file__).resolve().parents[2]
 class Measured:
     """One method on several data sets of one size: seconds on the first, and a label per row for each.
 
-    `bare`: seconds of a warm process for the recipe's own work only, without the further fits that tell stability.
+    `cpu`: processor seconds of the fresh run, which other programs on the machine hardly change. `bare`: seconds of a
+    warm process for the recipe's own work only, without the further fits that tell stability.
     """
 
     fresh: float
+    cpu: float
     warm: float
     bare: float
     labels: list[np.ndarray]
@@ -65,6 +67,7 @@ def _compare(folder: Path, size: int, seeds: Sequence[int], repeats: int) -> lis
     ours_ari, recipe_ari = (mean(map(agreement, truth, one.labels)) for one in (ours, recipe))
     return [
         _row(f"fresh_n{size}", ours.fresh, "s", recipe.fresh, recipe.fresh / ours.fresh),
+        _row(f"fresh_cpu_n{size}", ours.cpu, "processor s", recipe.cpu, recipe.cpu / ours.cpu),
         _row(f"warm_n{size}", ours.warm, "s", recipe.warm, recipe.warm / ours.warm),
         _row(f"warm_without_stability_n{size}", ours.bare, "s", recipe.bare, recipe.bare / ours.bare),
         _row(f"ari_n{size}", ours_ari, "ARI against known clusters", recipe_ari, ours_ari / recipe_ari),
@@ -77,7 +80,9 @@ def _compare(folder: Path, size: int, seeds: Sequence[int], repeats: int) -> lis
 
 def _best(runs: Sequence[Measured]) -> Measured:
     """The shortest seconds of all runs, with the labels of the first."""
-    return Measured(*(min(getattr(run, name) for run in runs) for name in ("fresh", "warm", "bare")), runs[0].labels)
+    return Measured(
+        *(min(getattr(run, name) for run in runs) for name in ("fresh", "cpu", "warm", "bare")), runs[0].labels
+    )
 
 
 def _row(name: str, value: float, unit: str, against: float, ratio: float | None) -> dict[str, Any]:
@@ -135,7 +140,7 @@ def _child(method: str, started: float, out: Path, paths: Sequence[Path]) -> Non
     cluster = {"refiner": _refiner, "recipe": _recipe}[method]
     vectors = np.load(paths[0])
     labels = [cluster(vectors)]
-    seconds = {"fresh": time.time() - started}
+    seconds = {"fresh": time.time() - started, "cpu": time.process_time()}
     seconds["warm"] = _seconds(cluster, vectors)
     # The recipe has nothing to leave out, nor has this product where it fits no further seeds.
     comparable = method == "refiner" and len(vectors) <= _STABILITY_UP_TO

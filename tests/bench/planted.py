@@ -14,7 +14,7 @@ from refiner.mining import fault_of
 from refiner.reporting.report import Decided
 from refiner.strategies import cluster
 from refiner.workspace import Strategy, ignore, refine
-from sample_data.generator import PACK_A, PACK_B, Corpus, Pack, generate
+from sample_data.generator import PACK_A, PACK_B, Corpus, Pack
 
 PACKS = {"a": PACK_A, "b": PACK_B}
 MATCH = 0.8
