@@ -1,4 +1,4 @@
-"""Records to JSON texts and back, exactly: `decode(type, encode(record)) == record` for every record of `refiner.types`."""
+"""Records to JSON texts and back, exactly: `decode(type, encode(record)) == record` for all of `refiner.types`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _WORD = re.compile(r"[a-z]{3,20}")
 
 
 def breakers_elsewhere(items: Sequence[Labelled], predicate: str) -> list[Labelled]:
-    """Passing traces with the behaviour in tasks of which no failing trace shows it, where they make 3 tasks or more."""
+    """Passing traces with the behaviour in tasks where no failing trace shows it, if they make 3 tasks or more."""
     parsed = behaviours.parse(predicate)
     failing = {item.trace.task_id for item in items if item.outcome.status == "fail" and parsed.holds(item.trace)}
     found = [
@@ -46,7 +46,7 @@ def _words_by_task(items: Sequence[Labelled]) -> list[set[str]]:
 
 
 def _separating(harmed: list[set[str]], harmless: list[set[str]], everywhere: list[set[str]]) -> str | None:
-    """The word with the largest gap in shares; it must occur in a quarter of all tasks, so that it names none of them."""
+    """The word with the largest gap in shares; one of at least a quarter of all tasks, so that it names none."""
     common = {word for word in set().union(*everywhere) if 4 * _count(word, everywhere) >= len(everywhere)}
     good = [
         word

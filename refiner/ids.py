@@ -31,7 +31,7 @@ def _plain(value: Any) -> Any:
 
 
 def canonical_json(value: Any) -> str:
-    """One text for equal values: keys sorted, no spaces, dataclasses by field name, ASCII only (lone surrogates survive)."""
+    """One text for equal values: keys sorted, no spaces, dataclasses by field name, ASCII only."""
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, get_args
 
 from refiner import registry
 from refiner.errors import FormatError
+from refiner.file_reports import FileReport, counted
 from refiner.ids import content_key, text_key
 from refiner.jsontext import sample
 from refiner.labels import Threshold, looks_like_labels, rescored
@@ -23,7 +24,6 @@ from refiner.types import BadRecord, EvaluatorNote, Outcome, Status, Trace
 
 HEAD = 1 << 16
 _TRIES = 1000
-_NAMED = 3
 _COMMON = 4
 """A request that opens more than one in four traces says nothing about the task."""
 _WANTED = "JSON lines with `trace_id` and `spans`, or a tau-bench result file (`task_id`, `reward`, `traj`)"
@@ -38,18 +38,6 @@ class FileRecord(NamedTuple):
     path: str
     format: str
     item: Item
-
-
-@dataclass(frozen=True, slots=True)
-class FileReport:
-    """What one file gave. `outcomes` counts its traces by status; without a statement a trace is unknown."""
-
-    path: str
-    format: str
-    traces: int
-    spans: int
-    outcomes: dict[Status, int]
-    rejected: tuple[BadRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,46 +135,7 @@ def folded(request: str) -> str:
 
 def inspect_report(paths: Sequence[Path]) -> dict[str, Any]:
     """What the files hold, as `{"files": [...], "totals": {...}}`. Raises FormatError like `load`."""
-    return counted(load(paths, corpus="corpus"))
-
-
-def counted(loaded: Ingest) -> dict[str, Any]:
-    """The same for what has been loaded."""
-    files = loaded.files
-    outcomes = {status: sum(report.outcomes[status] for report in files) for status in get_args(Status)}
-    return {
-        "files": [_plain(report) for report in files],
-        "totals": {
-            "traces": sum(report.traces for report in files),
-            "spans": sum(report.spans for report in files),
-            "outcomes": outcomes,
-            "rejected": sum(len(report.rejected) for report in files),
-        },
-    }
-
-
-def skipped_words(loaded: Ingest) -> list[str]:
-    """A sentence for each kind of file that was no trace file, with the first three names."""
-    kinds: dict[str, list[str]] = defaultdict(list)
-    for record in loaded.skipped:
-        kinds[record.reason].append(record.path)
-    return [f"Not read: {_few(names)}: {reason}." for reason, names in sorted(kinds.items())]
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _plain(report: FileReport) -> dict[str, Any]:
-    return {
-        "path": report.path,
-        "format": report.format,
-        "traces": report.traces,
-        "spans": report.spans,
-        "outcomes": dict(report.outcomes),
-        "rejected": [{"line": record.line, "reason": record.reason} for record in report.rejected],
-    }
+    return counted(load(paths, corpus="corpus").files)
 
 
 def _with_task(trace: Trace, openings: Counter[str], total: int) -> Trace:

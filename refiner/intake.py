@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from refiner import ingest, labels
 from refiner.config import RefineConfig
 from refiner.errors import LabelError
+from refiner.file_reports import skipped_words
 from refiner.snapshot import limited
 from refiner.types import EvaluatorNote, Outcome, Trace
 
@@ -38,7 +39,7 @@ def take_in(config: RefineConfig, corpus: str) -> Intake:
     loaded = ingest.load(config.traces, corpus=corpus, task_key=config.task_key, threshold=threshold)
     outcomes, warnings = _labels(config, loaded, corpus)
     traces = tuple(limited(loaded.traces, config.limit))
-    return Intake(loaded, traces, outcomes, loaded.notes, (*warnings, *ingest.skipped_words(loaded)))
+    return Intake(loaded, traces, outcomes, loaded.notes, (*warnings, *skipped_words(loaded.skipped)))
 
 
 def by_trace(records: Sequence[R]) -> dict[str, list[R]]:

@@ -16,7 +16,10 @@ TRAINING = ("pass", "fail")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`training`: what is learned from, in external-id order. `held_out`: tasks and traces kept out of everything."""
+    """`training`: what is learned from, in external-id order. `held_out`: tasks and traces kept out of everything.
+
+    `statuses`, `tasks` and `task_origins` count what is not held out.
+    """
 
     key: str
     training: tuple[Labelled, ...]
@@ -60,9 +63,9 @@ def take(
         training=training,
         held_out_tasks=len(set(out)),
         held_out_traces=len(out),
-        statuses=dict(sorted(Counter(item.outcome.status for item in labelled).items())),
-        tasks=len({item.trace.task_id for item in labelled}),
-        task_origins=dict(sorted(Counter(item.trace.task_id_origin for item in labelled).items())),
+        statuses=dict(sorted(Counter(item.outcome.status for item in kept).items())),
+        tasks=len({item.trace.task_id for item in kept}),
+        task_origins=dict(sorted(Counter(item.trace.task_id_origin for item in kept).items())),
         tried_twice=sum(count > 1 for count in per_task.values()),
     )
 

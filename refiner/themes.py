@@ -15,7 +15,7 @@ def words(text: str) -> list[str]:
 
 
 def themes(groups: Sequence[Sequence[str]], top: int = 4) -> list[str]:
-    """One label a group: its `top` words by frequency in the group times log(1 + mean words a group / frequency overall).
+    """One label a group: its `top` words by frequency there times log(1 + mean words a group / frequency overall).
 
     Ties are broken alphabetically. A group without words is labelled with its number.
     """

@@ -166,3 +166,4 @@ def _move(draft: Path, path: Path) -> None:
         return
     with suppress(FileNotFoundError):  # another process opened the same draft and moved it first
         draft.rename(path)
+        draft.with_name(draft.name + ".wal").unlink(missing_ok=True)

@@ -19,11 +19,15 @@ _ELSEWHERE = "use another folder with --out, or another database with --db"
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raises StoreBusy or StoreError in place of DuckDB's own errors; `path` is the database named in the message."""
+    """Raises StoreBusy, StoreError or KeyboardInterrupt in place of DuckDB's own errors; messages name `path`."""
     try:
         yield
     except duckdb.Error as error:
         raise explain(path, error) from error
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # what a Ctrl-C during a query comes out as
+            raise KeyboardInterrupt from error
+        raise
 
 
 def explain(path: Path, error: duckdb.Error) -> StoreError:

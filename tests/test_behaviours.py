@@ -297,3 +297,11 @@ def test_phrases_name_what_happened_and_where_to_look() -> None:
 def test_every_predicate_has_a_rule_that_is_a_sentence(text: str, side: Any) -> None:
     phrase = behaviours.phrase(text, side=side)
     assert phrase.rule[0].isupper() and phrase.rule.endswith(".") and phrase.occurs
+
+
+def test_a_tool_name_brings_no_control_character_into_a_rule() -> None:
+    hostile = run(call("save\x1b[2J`rm -rf`\u202ebook"))
+    (name,) = {atom for atom in behaviours.vocabulary([hostile]) if atom.startswith("called(")}
+    rule = behaviours.phrase(name).rule
+    assert all(char.isprintable() for char in rule)
+    assert rule.count("`") == 2

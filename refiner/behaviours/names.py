@@ -33,8 +33,9 @@ _SUB_COMMAND = re.compile(r"[a-z][a-z0-9:_-]{1,30}")
 
 
 def clean(name: str) -> str:
-    """A name as canonical text carries it: the signs of the predicate grammar replaced by `_`."""
-    return re.sub(r"[,();]", "_", " ".join(name.split())) or "_"
+    """A name as a skill may carry it: signs of the grammar, back-ticks and invisible characters become `_`."""
+    folded = re.sub(r"[,();`]", "_", " ".join(name.split()))
+    return "".join(char if char.isprintable() else "_" for char in folded) or "_"
 
 
 def call_names(tool: str, arguments: str) -> tuple[str, ...]:

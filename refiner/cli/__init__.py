@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import sys
 from collections.abc import Sequence
 
+from refiner.cli.console import safe
 from refiner.errors import RefinerError
 
 COMMANDS = {
     "refine": "refine a skill from recorded traces",
+    "app": "the review app in the browser: from upload to an exported skill",
     "inspect": "what is in trace files: formats, counts, outcomes, rejected records",
     "doctor": "what is installed, what would be used, what is missing and how to fix it",
     "export": "write the output tree of a stored refinement again",
@@ -27,10 +30,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     parser = build_parser(given[:1])
     arguments = parser.parse_args(given)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal of another encoding shows ? instead of failing
     try:
         return int(arguments.run(arguments))
     except RefinerError as error:
-        print(f"refiner: {error}", file=sys.stderr)
+        print(safe(f"refiner: {error}"), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("\nrefiner: interrupted; finished work is kept, the same command goes on from here", file=sys.stderr)

@@ -47,8 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from refiner import workspace
+
     base = load(arguments)
     ask(base)
+    workspace.prepare(base.out)
     rows: list[Arm] = []
     full: frozenset[str] = frozenset()
     for name in (FULL, *settings.ABLATIONS):
@@ -73,7 +76,6 @@ def _refine(arguments: argparse.Namespace, out: Path, name: str) -> Result:
     arguments.output_dir = str(out / name)
     arguments.db = str(out / workspace.DATABASE)
     arguments.ablate = [] if name == FULL else [name]
-    out.mkdir(parents=True, exist_ok=True)
     return workspace.refine(load(arguments), Progress())
 
 

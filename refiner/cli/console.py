@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from refiner.engine import Event, StageEnded, StageProgress, StageStarted, StepFailed
+from refiner.engine import Event, Notice, StageEnded, StageProgress, StageStarted, StepFailed
 
 STAGES = {
     "contrast": "contrast",
@@ -38,6 +38,8 @@ class Progress:
 
     def __call__(self, event: Event) -> None:
         match event:
+            case Notice():
+                print(safe(f"Note: {event.words}"), file=sys.stderr)
             case StageStarted():
                 self._start(event)
             case StageProgress():

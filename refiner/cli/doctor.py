@@ -8,18 +8,22 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
+from refiner import config as settings
 from refiner.cli.console import table
 from refiner.resources import SETTINGS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    for flag in settings.flags():
+        parser.add_argument(*flag.names, **flag.arguments())
     parser.add_argument("--json", action="store_true", help="print a JSON list")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from refiner import doctor
 
-    checks = doctor.checks(os.environ, Path(SETTINGS))
+    given = {key: value for key, value in vars(arguments).items() if key not in ("run", "json")}
+    checks = doctor.checks(os.environ, Path(SETTINGS), given)
     if arguments.json:
         print(json.dumps([asdict(check) for check in checks], indent=2))
     else:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from refiner.cli.console import safe, table
+from refiner.file_reports import counted, skipped_words
 from refiner.types import TaskIdOrigin, Trace
 
 
@@ -22,11 +23,11 @@ def run(arguments: argparse.Namespace) -> int:
     from refiner import ingest
 
     loaded = ingest.load(arguments.paths, corpus="corpus")
-    report = ingest.counted(loaded)
+    report = counted(loaded.files)
     if arguments.json:
         print(json.dumps(report, indent=2, ensure_ascii=True))
     else:
-        print("\n".join([as_text(report), tasks_line(loaded.traces), *map(safe, ingest.skipped_words(loaded))]))
+        print("\n".join([as_text(report), tasks_line(loaded.traces), *map(safe, skipped_words(loaded.skipped))]))
     return 0
 
 

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     ask(config)
     result = workspace.refine(config, Progress())
     print(as_json(result) if arguments.json else as_text(result))
-    return 0
+    return 1 if result.report.failed else 0
 
 
 def load(arguments: argparse.Namespace) -> settings.RefineConfig:
@@ -44,12 +44,29 @@ def load(arguments: argparse.Namespace) -> settings.RefineConfig:
 
 def ask(config: settings.RefineConfig) -> None:
     """Asks once before text of traces leaves this machine. Raises ConfigError when the answer is not yes."""
-    host = config.embedding_host
-    if host is None or config.yes:
+    hosts = config.hosts
+    if not hosts or config.yes:
         return
-    question = f"Summaries of your traces will be sent to {host} for embedding. Go on? [y/N] "
-    if not sys.stdin.isatty() or input(question).strip().lower() not in ("y", "yes"):
-        raise ConfigError(f"nothing was sent to {host}; add --yes to agree, or leave the embedding endpoint out")
+    if not sys.stdin.isatty() or not _agrees(_statement(config)):
+        raise ConfigError(f"nothing was sent to {' or '.join(hosts)}; add --yes to agree, or {_other_way(config)}")
+
+
+def _statement(config: settings.RefineConfig) -> str:
+    """What would be sent where; every receiving host is named once."""
+    model, embedding = config.model_host, config.embedding_host
+    if model is None:
+        return f"Summaries of your traces will be sent to {embedding} for embedding."
+    rest = f", and summaries of them to {embedding} for embedding" if embedding not in (None, model) else ""
+    return f"Text of your traces, without secrets, e-mails and home paths, will be sent to {model}{rest}."
+
+
+def _other_way(config: settings.RefineConfig) -> str:
+    return "leave the embedding endpoint out" if config.model_host is None else "use `--analyst offline`"
+
+
+def _agrees(statement: str) -> bool:
+    print(f"{statement} Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def as_json(result: Result) -> str:
@@ -80,7 +97,8 @@ def warnings_of(report: Report) -> list[str]:
     rejected = len(report.inputs.rejected)
     if rejected:
         head.append(f"{rejected} records were rejected (run.json lists each with file, line and reason).")
-    return [*head, *(safe(warning) for warning in report.inputs.warnings), ""]
+    skipped = [one.words for one in report.shortfalls if one.kind == "skipped_side"]
+    return [*head, *(safe(warning) for warning in (*report.inputs.warnings, *skipped)), ""]
 
 
 def changes_table(report: Report) -> str:

@@ -48,16 +48,17 @@ def attach(
     """Outcomes for the traces that a label or feedback names, in external-id order.
 
     A feedback text without an outcome becomes an `unknown` outcome that carries it; see `effective`. Raises LabelError
-    when labels and traces have not one id in common.
+    when labels (feedback, where there are no labels) and traces have not one id in common.
     """
     rewards = rewards or LabelFile({})
     texts = {**rewards.feedback, **(feedback or {})}
     known, given = set(external_ids), rewards.statuses.keys() | texts.keys()
     met = sorted(known & given)
-    if known and given and not met:
+    labelled = rewards.statuses.keys() or given
+    if known and labelled and not known & labelled:
         raise LabelError(
-            f"not one of the {len(given)} labels belongs to one of the {len(known)} traces: labels name "
-            f"{_examples(sorted(given))}; traces are called {_examples(sorted(known))}"
+            f"not one of the {len(labelled)} labels belongs to one of the {len(known)} traces: labels name "
+            f"{_examples(sorted(labelled))}; traces are called {_examples(sorted(known))}"
         )
     outcomes = []
     for name in met:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from refiner.ids import content_key
-from refiner.mining import Subject, fault_of, recurring_subjects
-from refiner.ports import Records, Tools
-from refiner.sides import SIDES, of_side
+from refiner.mining import RECURS_TASKS, Subject, fault_of, feedback_classes, recurring_subjects
+from refiner.ports import Labelled, Records, Tools
+from refiner.sides import SIDES, of_side, tasks_of
 from refiner.themes import themes
 from refiner.types import Clustering, Contrast, ContrastTable, Proposal, Shortfall, Side, Step, Summary
 
@@ -24,6 +24,7 @@ class Material:
     facts: dict[str, frozenset[str]]
     subjects: dict[str, frozenset[str]]
     tasks: dict[str, int]
+    explained: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Fold:
     sides: tuple[Side, ...] = SIDES
     min_side: int = 4
     min_tasks: int = 3
-    max_undecided: int = 20
+    max_undecided: int | None = 20
     folding: bool = True
     name: str = "fold"
     version: int = 1
@@ -48,21 +49,24 @@ class Fold:
             *too_few(records.produced("cluster"), records.produced("summarise"), self.min_tasks),
             *(one for one in mined if isinstance(one, Shortfall)),
             *shadows(table.contrasts),
+            *([] if proposals else [nothing_recurs(records.labelled(), table, self.min_side)]),
         )
         facts = {one.predicate: frozenset(one.holds) for one in table.contrasts if one.is_fact}
         tasks = task_counts(table.contrasts, subjects)
-        material = Material(proposals, shortfalls, facts, {one.name: ids(one) for one in subjects}, tasks)
+        explained = {one.predicate: one.explained_by for one in table.contrasts if one.explained_by}
+        material = Material(proposals, shortfalls, facts, {one.name: ids(one) for one in subjects}, tasks, explained)
         key = content_key(self.name, self.version, self.max_undecided, self.folding, material)
         yield Step(self.name, f"{len(proposals)} proposals", key, material)
 
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
         material = cast(Material, step.payload)
-        folded = fold(material) if self.folding else sorted(material.proposals, key=lambda one: one.key)
+        folded = fold(material) if self.folding else sorted(material.proposals, key=said)
         strong = [one for one in folded if fault_of(one) in material.facts]
         weak = [one for one in folded if fault_of(one) not in material.facts]
-        weak.sort(key=lambda one: (one.feedback_class is None, -tasks_behind(one, material), one.key))
-        listed = [weaker(one, material) for one in weak[self.max_undecided :]]
-        return (*strong, *weak[: self.max_undecided], *material.shortfalls, *listed)
+        weak.sort(key=lambda one: (one.feedback_class is None, -tasks_behind(one, material), said(one)))
+        kept = len(weak) if self.max_undecided is None else self.max_undecided
+        listed = [weaker(one, material) for one in weak[kept:]]
+        return (*strong, *weak[:kept], *material.shortfalls, *listed)
 
     def _skipped(self, records: Records) -> Iterable[Shortfall]:
         for side in SIDES:
@@ -79,18 +83,26 @@ def ids(subject: Subject) -> frozenset[str]:
 
 
 def fold(material: Material) -> list[Proposal]:
-    """One proposal for each (section, fact or feedback class), facts first; feedback that a fact explains goes into it."""
+    """One proposal for each (section, fact or feedback class), facts first; what a fact explains goes into it."""
     groups: dict[object, list[Proposal]] = defaultdict(list)
-    for proposal in sorted(material.proposals, key=lambda one: (SIDES.index(one.side), one.kind, one.key)):
+    for proposal in sorted(material.proposals, key=lambda one: (SIDES.index(one.side), one.kind, said(one))):
         groups[_identity(proposal, material)].append(proposal)
     merged = [_merge(group) for group in groups.values()]
     order = {fact: place for place, fact in enumerate(material.facts)}
-    return sorted(merged, key=lambda one: (order.get(fault_of(one) or "", len(order)), one.key))
+    return sorted(merged, key=lambda one: (order.get(fault_of(one) or "", len(order)), said(one)))
+
+
+def said(proposal: Proposal) -> tuple[str, ...]:
+    """What a proposal says, for ordering: a key would hold trace ids, and so the name of the corpus."""
+    about = (fault_of(proposal) or "", proposal.feedback_class or "")
+    return (*about, proposal.suggested_edit, proposal.theme, proposal.rationale)
 
 
 def _identity(proposal: Proposal, material: Material) -> object:
     if proposal.behaviour is not None:
-        return "behaviour", fault_of(proposal)
+        fault = fault_of(proposal)
+        cause = material.explained.get(fault or "")
+        return "behaviour", cause if cause and cause in {fault_of(one) for one in material.proposals} else fault
     if proposal.feedback_class is None:
         return "edits", tuple(edit.key for edit in proposal.edits)
     explaining = _explaining(material.subjects.get(proposal.feedback_class, frozenset()), material)
@@ -151,3 +163,24 @@ def too_few(clusterings: Sequence[Clustering], summaries: Sequence[Summary], min
             if cluster.tasks < min_tasks:
                 words = f"{len(cluster.members)} traces of {cluster.tasks} task(s); it takes {min_tasks} tasks."
                 yield Shortfall(cluster.side, "too_few_tasks", label, len(cluster.members), cluster.tasks, words)
+
+
+def nothing_recurs(items: Sequence[Labelled], table: ContrastTable, min_side: int) -> Shortfall:
+    """What was looked for in vain, how many traces it takes, and the three nearest misses."""
+    failing, passing = of_side(items, "failure"), of_side(items, "success")
+    both = len(tasks_of(failing) & tasks_of(passing))
+    words = (
+        f"Nothing recurs among {len(failing)} failing and {len(passing)} passing traces of {len(tasks_of(items))} "
+        f"tasks. Looked for: complaints of the evaluator in {RECURS_TASKS} or more tasks, behaviours that go with "
+        f"failure ({len(table.contrasts)} compared), and what the traces of a cluster share. It takes at least "
+        f"{min_side} traces a side and {RECURS_TASKS} tasks with both outcomes; here are {both}. "
+        f"Nearest: {_nearest(items, table) or 'none'}."
+    )
+    return Shortfall("failure", "nothing_recurs", "", len(items), len(tasks_of(items)), words)
+
+
+def _nearest(items: Sequence[Labelled], table: ContrastTable) -> str:
+    complaints = [(-one.tasks, one.name, f"{one.tasks} tasks") for one in feedback_classes(items).values() if one.tasks]
+    leaning = [one for one in table.contrasts if one.causes != "no"]
+    shown = [(-one.tasks_with, one.predicate, one.words) for one in leaning if one.tasks_with]
+    return "; ".join(f"{name} ({words})" for _, name, words in sorted([*complaints, *shown])[:3])

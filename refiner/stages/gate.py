@@ -19,11 +19,16 @@ from refiner.types import Contrast, ContrastTable, Criterion, Proposal, Side, St
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Yields one `Verdict` a proposal of the gated sides, in the order of the proposals."""
+    """Yields one `Verdict` a proposal of the gated sides, in the order of the proposals.
+
+    `published`: the analyst answers one question, and its answer is the verdict.
+    """
 
     analyst: str
     sides: tuple[Side, ...] = SIDES
     gate_q: float = 0.05
+    votes: int = 1
+    published: bool = False
     name: str = "gate"
     version: int = 1
 
@@ -41,6 +46,8 @@ class Gate:
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
         request = cast(JudgeRequest, step.payload)
         answers: dict[str, Criterion] = {answer.name: answer for answer in tools.analyst.judge(request)}
+        if self.published:
+            return (verdict.published(request.proposal, request.ruling, answers, analyst=tools.analyst.name),)
         tasks = {item.trace.id: item.trace.task_id for item in request.traces}
         found = verdict.combine(
             request.proposal,
@@ -48,6 +55,7 @@ class Gate:
             answers,
             gate_q=self.gate_q,
             analyst=tools.analyst.name,
+            votes=self.votes,
             task_of=tasks,
         )
         return (found,)
@@ -55,6 +63,8 @@ class Gate:
 
 def _case(proposal: Proposal, items: Sequence[Labelled], table: ContrastTable) -> tuple[Ruling, tuple[Labelled, ...]]:
     """The ruling by counting, and the traces it can be checked on."""
+    if proposal.behaviour is None and proposal.feedback_class is None:
+        return _cited(proposal, items)
     if proposal.behaviour is None:
         shown = [item for item in items if proposal.feedback_class in [subject_of(name) for name in classes_of(item)]]
         own = [item for item in shown if side_of(item) == proposal.side]
@@ -66,6 +76,14 @@ def _case(proposal: Proposal, items: Sequence[Labelled], table: ContrastTable) -
     traces = [item for item in items if item.trace.task_id in failing or item in shown]
     contrast = _conditional(proposal, measured.of(proposal.behaviour, items, table, side=proposal.side), items)
     return Ruling(contrast, len(tasks_of(own)), len(own)), tuple(traces)
+
+
+def _cited(proposal: Proposal, items: Sequence[Labelled]) -> tuple[Ruling, tuple[Labelled, ...]]:
+    """Without anything to look for, what its verified quotes name counts, and is seen beside runs of the same tasks."""
+    named = {one.trace_id for one in proposal.citations if one.verified}
+    own = [item for item in items if item.trace.id in named and side_of(item) == proposal.side]
+    tasks = tasks_of(own)
+    return Ruling(None, len(tasks), len(own)), tuple(item for item in items if item.trace.task_id in tasks)
 
 
 def _conditional(proposal: Proposal, contrast: Contrast, items: Sequence[Labelled]) -> Contrast:

@@ -9,15 +9,16 @@ from typing import Any, cast
 from refiner.briefing import Briefing, brief
 from refiner.ids import content_key
 from refiner.ports import ProposalRequest, Records, Tools
+from refiner.sides import Identity, identity_of
 from refiner.themes import themes
 from refiner.types import Cluster, Clustering, Step
 
 
 @dataclass(frozen=True, slots=True)
 class Propose:
-    """Yields a `Proposal`, or a `Shortfall` saying why there is none, for each cluster of `min_tasks` distinct tasks."""
+    """Yields a `Proposal`, or a `Shortfall` saying why there is none, for each cluster of `min_tasks` tasks."""
 
-    analyst: str
+    analyst: Identity
     min_tasks: int = 3
     name: str = "propose"
     version: int = 1
@@ -28,7 +29,9 @@ class Propose:
             for cluster in named(clustering, briefing):
                 if cluster.tasks >= self.min_tasks:
                     request = briefing.request(cluster)
-                    key = content_key(self.name, self.version, self.analyst, briefing.key(request))
+                    key = content_key(
+                        self.name, self.version, identity_of(self.analyst, cluster.side), briefing.key(request)
+                    )
                     yield Step(self.name, f"{cluster.side}: {cluster.label}", key, request)
 
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:

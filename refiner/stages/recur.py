@@ -10,7 +10,7 @@ from refiner.briefing import Briefing, brief
 from refiner.ids import content_key
 from refiner.mining import fault_of
 from refiner.ports import Focus, Labelled, ProposalRequest, Records, Tools
-from refiner.sides import SIDES, tasks_of
+from refiner.sides import SIDES, Identity, identity_of, of_side, tasks_of
 from refiner.types import Cluster, Contrast, Proposal, Side, Step
 
 
@@ -18,13 +18,14 @@ from refiner.types import Cluster, Contrast, Proposal, Side, Step
 class Recur:
     """Yields a proposal of kind recurrence for each fact and each recurring feedback subject that no cluster carries.
 
-    Facts are filed on the failure side, on the success side only when the failure side is off; `facts` false leaves
-    them to nobody.
+    A side with fewer than `min_side` traces is off. Facts are filed on the failure side, on the success side only when
+    the failure side is off; `facts` false leaves them to nobody.
     """
 
-    analyst: str
+    analyst: Identity
     sides: tuple[Side, ...] = SIDES
     facts: bool = True
+    min_side: int = 4
     name: str = "recur"
     version: int = 1
 
@@ -34,7 +35,7 @@ class Recur:
         facts = self._facts(briefing, carried) if self.facts else ()
         for group, focus in [*facts, *self._feedback(briefing, carried)]:
             request = briefing.request(group, focus)
-            key = content_key(self.name, self.version, self.analyst, briefing.key(request))
+            key = content_key(self.name, self.version, identity_of(self.analyst, group.side), briefing.key(request))
             yield Step(self.name, focus.name, key, request)
 
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
@@ -42,7 +43,9 @@ class Recur:
 
     def _facts(self, briefing: Briefing, carried: Sequence[Proposal]) -> Iterable[tuple[Cluster, Focus]]:
         known = {fault_of(one) for one in carried}
-        side: Side = "failure" if "failure" in self.sides else "success"
+        side: Side = "failure" if self._is_on(briefing, "failure") else "success"
+        if not self._is_on(briefing, side):
+            return
         for contrast in (one for one in briefing.table.contrasts if one.is_fact and one.predicate not in known):
             items = _showing(briefing, contrast, side)
             if items:
@@ -50,10 +53,13 @@ class Recur:
 
     def _feedback(self, briefing: Briefing, carried: Sequence[Proposal]) -> Iterable[tuple[Cluster, Focus]]:
         known = {one.feedback_class for one in carried}
-        if "failure" not in self.sides:
+        if not self._is_on(briefing, "failure"):
             return
         for subject in (one for one in briefing.subjects if one.name not in known):
             yield _group("failure", subject.name, subject.items), subject.focus
+
+    def _is_on(self, briefing: Briefing, side: Side) -> bool:
+        return side in self.sides and len(of_side(briefing.items, side)) >= self.min_side
 
 
 def _showing(briefing: Briefing, contrast: Contrast, side: Side) -> list[Labelled]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from refiner.ids import content_key
 from refiner.ports import Labelled, Records, SummaryRequest, Tools
 from refiner.rendering import render_trace, without_skill
-from refiner.sides import SIDES, enabled, side_of
+from refiner.sides import SIDES, Identity, enabled, identity_of, side_of
 from refiner.types import Side, SkillVersion, Step, Summary
 
 
@@ -20,7 +20,7 @@ class Summarise:
     `raw`: the trace's own text stands in for a summary (an ablation).
     """
 
-    analyst: str
+    analyst: Identity
     raw: bool = False
     sides: tuple[Side, ...] = SIDES
     min_side: int = 4
@@ -33,9 +33,13 @@ class Summarise:
             yield Step(self.name, item.trace.external_id, self._key(item, lines), SummaryRequest(item, lines))
 
     def _key(self, item: Labelled, lines: tuple[str, ...]) -> str:
+        """The skill matters only where the trace repeats it, notes only where something failed."""
         trace, outcome = item.trace, item.outcome
-        parts = (trace.id, trace.revision, outcome.status, outcome.feedback, item.notes, lines)
-        return content_key(self.name, self.version, self.analyst, self.raw, *parts)
+        told = without_skill(trace, lines)
+        folded = None if told is trace else told.spans[0]
+        notes = item.notes if side_of(item) == "failure" else ()
+        parts = (trace.id, trace.revision, outcome.status, outcome.feedback, notes, folded)
+        return content_key(self.name, self.version, identity_of(self.analyst, side_of(item)), self.raw, *parts)
 
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
         request = cast(SummaryRequest, step.payload)

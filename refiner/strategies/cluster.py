@@ -31,20 +31,43 @@ def gated_sides(config: RefineConfig) -> tuple[Side, ...]:
     return {"off": (), "failure": ("failure",), "both": SIDES}[config.gate]
 
 
+def by_side(tools: Tools, stage: str) -> dict[Side, str]:
+    """What the replies of a stage depend on, by side: each side has prompts of its own."""
+    return {side: tools.analyst.identity_for(stage, side) for side in SIDES}
+
+
+def undecided_limit(config: RefineConfig) -> int | None:
+    """How many proposals without a measured cause are kept; None = all, where each was paid for and will be judged."""
+    return config.max_undecided if config.analyst == "offline" else None
+
+
+def gate(config: RefineConfig, tools: Tools) -> Gate:
+    """The gate as the preset asks its questions."""
+    votes, published = config.votes if config.analyst == "model" else 1, not config.rules.check_quotes
+    return Gate(tools.analyst.identity_for("gate"), gated_sides(config), config.gate_q, votes, published)
+
+
 def stages(config: RefineConfig, tools: Tools) -> list[Stage]:
     """The stages of one refinement, in order."""
-    rules, analyst, sides = config.rules, tools.analyst.identity, sides_of(config)
-    least = MIN_TASKS[config.analyst]
-    recurring: list[Stage] = [Recur(analyst, sides)] if rules.recurrence_pass else []
+    rules, sides, least = config.rules, sides_of(config), MIN_TASKS[config.analyst]
+    recur, merge = by_side(tools, "recur"), tools.analyst.identity_for("merge")
+    recurring: list[Stage] = [Recur(recur, sides, min_side=rules.min_side)] if rules.recurrence_pass else []
+    raw = config.summarizer == "none"
     return [
         MeasureContrast(config.gate_q),
-        Summarise(analyst, raw=config.summarizer == "none", sides=sides, min_side=rules.min_side),
+        Summarise(by_side(tools, "summarise"), raw=raw, sides=sides, min_side=rules.min_side),
         Embed(tools.embedder.identity),
-        Cluster(method=config.cluster_method, min_cluster_size=config.min_cluster_size, seed=config.seed),
-        Propose(analyst, least),
+        Cluster(
+            method=config.cluster_method,
+            min_cluster_size=config.min_cluster_size,
+            seed=config.seed,
+            min_side=rules.min_side,
+            small_n=rules.small_n,
+        ),
+        Propose(by_side(tools, "propose"), least),
         *recurring,
-        Fold(sides, rules.min_side, least, config.max_undecided, rules.fold_proposals),
-        Gate(analyst, gated_sides(config), config.gate_q),
-        Merge(analyst),
+        Fold(sides, rules.min_side, least, undecided_limit(config), rules.fold_proposals),
+        gate(config, tools),
+        Merge(merge),
         Audit(),
     ]

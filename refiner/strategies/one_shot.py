@@ -1,4 +1,4 @@
-"""The second base line: all feedback in one list, no summaries, no clusters, no facts; the same gate, merge and audits."""
+"""The second base line: all feedback in one list, no summaries, clusters or facts; the same gate, merge and audits."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from refiner.ports import Stage, Tools
 from refiner.stages.audit import Audit
 from refiner.stages.contrast import MeasureContrast
 from refiner.stages.fold import Fold
-from refiner.stages.gate import Gate
 from refiner.stages.merge import Merge
 from refiner.stages.recur import Recur
-from refiner.strategies.cluster import MIN_TASKS, gated_sides, sides_of
+from refiner.strategies.cluster import MIN_TASKS, by_side, gate, sides_of, undecided_limit
 
 
 def stages(config: RefineConfig, tools: Tools) -> list[Stage]:
     """What recurs in the feedback, proposed class by class."""
-    analyst, sides, least = tools.analyst.identity, sides_of(config), MIN_TASKS[config.analyst]
+    sides, least = sides_of(config), MIN_TASKS[config.analyst]
     return [
         MeasureContrast(config.gate_q),
-        Recur(analyst, sides, facts=False),
-        Fold(sides, config.rules.min_side, least, config.max_undecided),
-        Gate(analyst, gated_sides(config), config.gate_q),
-        Merge(analyst),
+        Recur(by_side(tools, "recur"), sides, facts=False, min_side=config.rules.min_side),
+        Fold(sides, config.rules.min_side, least, undecided_limit(config)),
+        gate(config, tools),
+        Merge(tools.analyst.identity_for("merge")),
         Audit(),
     ]
