@@ -11,11 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from refiner.errors import RefinerError, WaitingForReplies
 from refiner.ports import Done, Executor, Labelled, Ledger, Stage, Tools
 from refiner.types import SkillVersion, Step
 
 COMMIT_SECONDS = 0.2
 COMMIT_STEPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What a person should know before the stages start."""
+
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,7 @@ class StageEnded:
     failed: int
 
 
-Event = StageStarted | StageProgress | StepFailed | StageEnded
+Event = Notice | StageStarted | StageProgress | StepFailed | StageEnded
 Emit = Callable[[Event], None]
 
 
@@ -73,31 +81,43 @@ class RefinementRecords:
         return self.cache[stage]
 
 
-def batches(arriving: Iterable[Done], clock: Callable[[], float]) -> Iterator[list[Done]]:
-    """Groups what arrives for committing: at most 64 steps or 200 ms of work may be lost with the process."""
+def batches(arriving: Iterable[Done], clock: Callable[[], float], most: int = COMMIT_STEPS) -> Iterator[list[Done]]:
+    """Groups what arrives for committing: at most 64 steps or 200 ms of work may be lost with the process.
+
+    What came before an error that stops everything (a refused key, a spent budget) is still yielded.
+    """
     batch: list[Done] = []
     since = clock()
-    for done in arriving:
-        batch.append(done)
-        if len(batch) >= COMMIT_STEPS or clock() - since >= COMMIT_SECONDS:
+    try:
+        for done in arriving:
+            batch.append(done)
+            if len(batch) >= most or clock() - since >= COMMIT_SECONDS:
+                yield batch
+                batch, since = [], clock()
+    except RefinerError:
+        if batch:
             yield batch
-            batch, since = [], clock()
+        raise
     if batch:
         yield batch
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """One writer: only the driver commits. `run` raises what would stop every step; single failures are events."""
+    """One writer: only the driver commits. `run` raises what would stop every step; single failures are events.
+
+    `batch`: the most steps committed at once; 1 for an analyst that is paid, so that no reply is paid for twice.
+    """
 
     ledger: Ledger
     executor: Executor
     tools: Tools
     emit: Emit
     clock: Callable[[], float] = time.monotonic
+    batch: int = COMMIT_STEPS
 
     def run(self, refinement_id: str, stages: Sequence[Stage], records: RefinementRecords) -> dict[str, float]:
-        """Seconds by stage, once every stage is through."""
+        """Seconds by stage, once every stage is through. Raises WaitingForReplies after a stage that waits for some."""
         return {stage.name: self._stage(refinement_id, stage, records) for stage in stages}
 
     def _stage(self, refinement_id: str, stage: Stage, records: RefinementRecords) -> float:
@@ -116,11 +136,28 @@ class Engine:
     def _work(self, refinement_id: str, stage: Stage, todo: Sequence[Step], total: int) -> int:
         done = total - len(todo)
         failed = 0
-        for batch in batches(self.executor.map(stage.run, todo, self.tools), self.clock):
+        waiting: list[Done] = []
+        for arrived in batches(self.executor.map(stage.run, todo, self.tools), self.clock, self.batch):
+            waiting += (one for one in arrived if one.waiting_in)
+            batch = [one for one in arrived if not one.waiting_in]
+            if not batch:
+                continue
             self.ledger.commit(refinement_id, batch)
             done += len(batch)
             for step in (one for one in batch if one.error is not None):
                 failed += 1
                 self.emit(StepFailed(stage.name, step.step.label, step.error or ""))
             self.emit(StageProgress(stage.name, done, total))
+        if waiting:
+            raise _waiting_for(stage.name, waiting)
         return failed
+
+
+def _waiting_for(stage: str, waiting: Sequence[Done]) -> WaitingForReplies:
+    places = ", ".join(sorted({one.waiting_in for one in waiting}))
+    replies = "1 reply is" if len(waiting) == 1 else f"{len(waiting)} replies are"
+    return WaitingForReplies(
+        f"{replies} waited for (stage {stage}): the requests lie in {places}; answer them, then run the same command "
+        "again",
+        len(waiting),
+    )

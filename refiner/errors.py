@@ -7,18 +7,28 @@ RefinerError
 +-- LabelError             outcomes are missing, empty or of the wrong type
 +-- OutputError            the output folder holds something else
 +-- PromptError            a prompt file and its variables do not match
-+-- AnalystError           a reply could not be had                    .retryable
++-- AnalystError           a reply could not be had        .retryable .systemic
 |   +-- RateLimited, Timeout, AuthFailed, BadReply
+|   +-- Unreachable        nothing answers at the endpoint's address
+|   +-- NotRecorded        a replay has no reply to this prompt
+|   +-- Waiting            somebody answers later           .where
++-- BudgetSpent            the next call could exceed the limit of money or tokens  (exit 3)
++-- WaitingForReplies      requests lie open; answer them and go on    .count    (exit 3)
 +-- EmbedderError          vectors could not be had                    .retryable
 +-- StoreError             the database cannot be used
 |   +-- StoreBusy          another process holds the file
 |   +-- SchemaTooNew       the file was written by a newer version
 +-- SkillError             a skill or an edit cannot be used
-    +-- StaleEdit          an edit's anchor is not in this base
-    +-- Conflict           two accepted edits overlap
+|   +-- StaleEdit          an edit's anchor is not in this base
+|   +-- Conflict           two accepted edits overlap
++-- JobRunning             a refinement runs already; only one runs at a time
++-- NotReady               a refinement has nothing to review yet
++-- DecisionRefused        a decision does not count                .kind
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 
 class RefinerError(Exception):
@@ -55,7 +65,13 @@ class PromptError(RefinerError):
 
 
 class AnalystError(RefinerError):
+    """`systemic`: every other call would fail as well, so the refinement stops there and keeps what it has."""
+
     retryable = False
+
+    def __init__(self, message: str, *, systemic: bool = False) -> None:
+        super().__init__(message)
+        self.systemic = systemic
 
 
 class RateLimited(AnalystError):
@@ -67,11 +83,45 @@ class Timeout(AnalystError):
 
 
 class AuthFailed(AnalystError):
-    pass
+    """Always systemic."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, systemic=True)
 
 
 class BadReply(AnalystError):
     pass
+
+
+class Unreachable(AnalystError):
+    retryable = True
+
+
+class NotRecorded(AnalystError):
+    """Always systemic."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, systemic=True)
+
+
+class Waiting(AnalystError):
+    """Neither done nor failed: the reply will lie in `where` when the same command is run again."""
+
+    def __init__(self, message: str, where: str) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+class BudgetSpent(RefinerError):
+    exit_code = 3
+
+
+class WaitingForReplies(RefinerError):
+    exit_code = 3
+
+    def __init__(self, message: str, count: int) -> None:
+        super().__init__(message)
+        self.count = count
 
 
 class EmbedderError(RefinerError):
@@ -102,3 +152,20 @@ class StaleEdit(SkillError):
 
 class Conflict(SkillError):
     pass
+
+
+class JobRunning(RefinerError):
+    pass
+
+
+class NotReady(RefinerError):
+    pass
+
+
+Refusal = Literal["too_fast", "stale", "needs_reason", "blocked", "conflict"]
+
+
+class DecisionRefused(RefinerError):
+    def __init__(self, message: str, kind: Refusal) -> None:
+        super().__init__(message)
+        self.kind = kind

@@ -19,6 +19,7 @@ from refiner.types import (
     Outcome,
     Proposal,
     Shortfall,
+    Side,
     SkillVersion,
     Step,
     Summary,
@@ -65,8 +66,9 @@ class Focus:
 class ProposalRequest:
     """One group of traces, its summaries, what was measured over the corpus, and traces of the other side.
 
-    `opposite`: those of the same tasks first, then the nearest. `recurring`: the feedback subjects that recur.
-    `conditions`: by fact, when it does harm, where that is not always. `focus` None: the analyst chooses what the group is about.
+    `opposite`: those of the same tasks first, then the nearest; `contrast`: summaries of that side, nearest first.
+    `recurring`: the feedback subjects that recur in the corpus and occur in the group. `conditions`: by fact, when it
+    does harm, where that is not always. `focus` None: the analyst chooses what the group is about.
     """
 
     group: Cluster
@@ -78,6 +80,7 @@ class ProposalRequest:
     conditions: dict[str, str]
     skill: SkillVersion
     focus: Focus | None = None
+    contrast: tuple[Summary, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ class MergeRequest:
 
 
 class Analyst(Protocol):
-    """Reads evidence and words. `identity` names everything its replies depend on (part of every step key).
+    """Reads evidence and words. `identity` names everything its replies depend on; `identity_for` the part of it that
+    the replies of one stage (and side) depend on, which goes into the keys of its steps.
 
     `judge` answers only what counting leaves open; `refiner.gate.verdict` combines its answers with the counts.
     """
@@ -118,6 +122,7 @@ class Analyst(Protocol):
     def identity(self) -> str: ...
     @property
     def deterministic(self) -> bool: ...
+    def identity_for(self, stage: str, side: Side | None = None) -> str: ...
 
     def summarise(self, request: SummaryRequest) -> Summary: ...
     def propose(self, request: ProposalRequest) -> Proposal | Shortfall: ...
@@ -137,12 +142,16 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of one step: its records, or the error that stopped it."""
+    """What came of one step: its records, or the error that stopped it.
+
+    `waiting_in`: where its request lies until somebody answers it; such a step is neither done nor failed.
+    """
 
     step: Step
     records: tuple[Any, ...] = ()
     error: str | None = None
     seconds: float = 0.0
+    waiting_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from memory import NO_TOOLS, MemoryLedger, skill
 
 from refiner.engine import Engine, RefinementRecords, StageEnded, StageProgress, StageStarted, StepFailed, batches
-from refiner.errors import AuthFailed, BadReply
+from refiner.errors import AuthFailed, BadReply, BudgetSpent, RateLimited, Waiting, WaitingForReplies
 from refiner.executors.local import InlineExecutor, ThreadExecutor
 from refiner.ports import Done, Executor, Records, Tools
 from refiner.types import Shortfall, Step
@@ -81,7 +82,16 @@ def test_a_failing_step_is_told_and_tried_again_next_time(executor: Executor) ->
 
 
 @pytest.mark.parametrize("executor", [InlineExecutor(), ThreadExecutor(2)])
-@pytest.mark.parametrize("error", [AuthFailed("the key was refused"), OSError("disk"), ZeroDivisionError()])
+@pytest.mark.parametrize(
+    "error",
+    [
+        AuthFailed("the key was refused"),
+        RateLimited("come back tomorrow", systemic=True),
+        BudgetSpent("no money left"),
+        OSError("disk"),
+        ZeroDivisionError(),
+    ],
+)
 def test_what_would_fail_every_step_stops_the_stage(executor: Executor, error: Exception) -> None:
     with pytest.raises(type(error)):
         drive(Counting(50, fail={"l0": error}), MemoryLedger(), executor)
@@ -130,8 +140,6 @@ def test_two_steps_with_one_key_are_one_step() -> None:
 
 
 def test_threads_run_no_more_steps_than_workers_at_a_time() -> None:
-    import threading
-
     lock, running, most = threading.Lock(), 0, 0
     gate = threading.Barrier(4)
 
@@ -147,3 +155,65 @@ def test_threads_run_no_more_steps_than_workers_at_a_time() -> None:
     steps = [Step("s", str(number), str(number), None) for number in range(12)]
     assert len(list(ThreadExecutor(4).map(run, steps, NO_TOOLS))) == 12
     assert most == 4
+
+
+@pytest.mark.parametrize("executor", [InlineExecutor(), ThreadExecutor(3)])
+def test_a_step_that_waits_is_neither_done_nor_failed(executor: Executor) -> None:
+    ledger = MemoryLedger()
+    waits = {label: Waiting("no reply yet", "out/handoff/requests") for label in ("l1", "l3")}
+    stage, after = Counting(5, fail={**waits, "l4": BadReply("no JSON")}), Counting(name="after")
+    events: list[Any] = []
+    with pytest.raises(WaitingForReplies, match=r"^2 replies are waited for \(stage counting\)") as caught:
+        Engine(ledger, executor, NO_TOOLS, events.append).run(
+            "r", [stage, after], RefinementRecords([], skill(), ledger)
+        )
+    assert (caught.value.count, caught.value.exit_code) == (2, 3)
+    assert "the requests lie in out/handoff/requests; answer them, then run the same command" in str(caught.value)
+    assert set(stage.ran) == {"l0", "l1", "l2", "l3", "l4"}
+    assert after.ran == []
+    assert set(ledger.rows) == {"k0", "k2", "k4"}
+    assert [event.label for event in events if isinstance(event, StepFailed)] == ["l4"]
+    assert [event.done for event in events if isinstance(event, StageProgress)][-1] == 3
+    answered = Counting(5)
+    records, _ = drive(answered, ledger, executor)
+    assert sorted(answered.ran) == ["l1", "l3", "l4"]
+    assert len(records.produced("counting")) == 5
+
+
+def test_one_step_that_waits_is_one_reply() -> None:
+    with pytest.raises(WaitingForReplies, match=r"^1 reply is waited for"):
+        drive(Counting(1, fail={"l0": Waiting("", "requests")}), MemoryLedger())
+
+
+@pytest.mark.parametrize("error", [BudgetSpent("no money left"), AuthFailed("the key was refused")])
+def test_what_arrived_before_the_end_of_the_budget_is_kept(error: Exception) -> None:
+    ledger = MemoryLedger()
+    with pytest.raises(type(error)):
+        drive(Counting(10, fail={"l7": error}), ledger)
+    resumed = Counting(10)
+    drive(resumed, ledger)
+    assert resumed.ran == ["l7", "l8", "l9"]
+
+
+def test_replies_that_are_under_way_when_the_budget_ends_are_kept() -> None:
+    ledger, together = MemoryLedger(), threading.Barrier(4)
+
+    class Paid(Counting):
+        def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
+            if step.label in ("l0", "l1", "l2", "l3"):
+                together.wait(timeout=20)  # all four are under way before one of them stops the stage
+            return super().run(step, tools)
+
+    stage = Paid(40, fail={"l1": BudgetSpent("no money left")})
+    with pytest.raises(BudgetSpent):
+        drive(stage, ledger, ThreadExecutor(4))
+    assert {"k0", "k2", "k3"} <= set(ledger.rows) == {f"k{label[1:]}" for label in stage.ran} - {"k1"}
+    assert len(ledger.rows) < 39
+
+
+def test_each_step_of_a_paid_analyst_is_committed_at_once() -> None:
+    ledger = MemoryLedger()
+    Engine(ledger, InlineExecutor(), NO_TOOLS, lambda event: None, batch=1).run(
+        "r", [Counting(5)], RefinementRecords([], skill(), ledger)
+    )
+    assert ledger.commits == 5

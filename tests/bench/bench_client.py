@@ -31,8 +31,8 @@ from tests.bench.planted import row
 
 IN_FLIGHT = 64
 LATENCIES = (1.0, 0.05)
-ROUNDS = {1.0: 5, 0.05: 20}
-TURNS = {1.0: 1, 0.05: 4}
+ROUNDS = {1.0: 8, 0.05: 20}
+TURNS = {1.0: 2, 0.05: 4}
 MODEL, KEY = "bench", "bench-key"
 TEXT = json.dumps({"summary": "It read the order and changed it. " * 12, "observations": ["Read before writing."] * 6})
 SCHEMA = {
@@ -54,18 +54,18 @@ def run(rounds: dict[float, int] | None = None, turns: dict[float, int] | None =
     for latency in LATENCIES:
         with stub(latency) as url:
             calls = IN_FLIGHT * (rounds or ROUNDS)[latency]
-            rows += _one_second(url, calls) if latency >= 1 else _fast(url, calls, (turns or TURNS)[latency], latency)
+            measure = _slow if latency >= 1 else _fast
+            rows += measure(url, calls, (turns or TURNS)[latency], f"at_{latency * 1000:.0f}_ms")
     return rows
 
 
-def _one_second(url: str, calls: int) -> list[dict[str, Any]]:
+def _slow(url: str, calls: int, turns: int, name: str) -> list[dict[str, Any]]:
     with transport(url) as ours:
-        rate = _rate(ours, calls)
-    return [row("client_calls_per_s_at_1000_ms", rate, "calls/s", str(IN_FLIGHT), round(rate / IN_FLIGHT, 3))]
+        rate = max(rates[0] for rates in _turns((ours,), calls, turns))
+    return [row(f"client_calls_per_s_{name}", rate, "calls/s", str(IN_FLIGHT), round(rate / IN_FLIGHT, 3))]
 
 
-def _fast(url: str, calls: int, turns: int, latency: float) -> list[dict[str, Any]]:
-    name = f"at_{latency * 1000:.0f}_ms"
+def _fast(url: str, calls: int, turns: int, name: str) -> list[dict[str, Any]]:
     with transport(url) as ours, bare_openai(url) as openai_pool, bare_http(url) as http_pool:
         ways = (ours, openai_pool, http_pool)
         ours_rate, openai_rate, http_rate = (max(rates) for rates in zip(*_turns(ways, calls, turns), strict=True))

@@ -1,0 +1,63 @@
+"""What is asked of a model and what comes back, as plain records. No network, no files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from refiner.ids import content_key
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One prompt. `id` = content key of everything but `label`, which only tells a person what it is about."""
+
+    id: str
+    stage: str
+    label: str
+    system: str
+    user: str
+    schema: dict[str, Any]
+    model: str
+    max_tokens: int
+    temperature: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        stage: str,
+        label: str,
+        system: str,
+        user: str,
+        schema: dict[str, Any],
+        model: str,
+        max_tokens: int,
+        temperature: float = 0.0,
+    ) -> Request:
+        """The request with its id."""
+        key = content_key("request", stage, system, user, schema, model, max_tokens, temperature)
+        return cls(key, stage, label, system, user, schema, model, max_tokens, temperature)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back, as it came. `model` is what the answerer calls itself; token counts are None where not told.
+
+    `refusal`: the words of a refusal, else None. A reply made of one tool call has that call's arguments as `text`.
+    """
+
+    text: str
+    model: str
+    finish_reason: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    seconds: float = 0.0
+    refusal: str | None = None
+
+
+class Transport(Protocol):
+    """`complete` may be called from many threads. It raises AnalystError; Waiting means that the reply comes later."""
+
+    @property
+    def name(self) -> str: ...
+    def complete(self, request: Request) -> Reply: ...
