@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from refiner.conditions import condition
 from refiner.ids import content_key
-from refiner.mining import Subject, recurring_subjects
+from refiner.mining import Subject, classes_of, recurring_subjects, subject_of
 from refiner.ports import Focus, Labelled, ProposalRequest, Records
 from refiner.sides import of_side, other, tasks_of
 from refiner.types import Cluster, ContrastTable, Embedding, SkillVersion, Summary
 
 OPPOSITE = 24  # traces of the other outcome shown as contrast; those of the same tasks come first
+CONTRAST = 12  # summaries of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +38,43 @@ class Briefing:
             summaries=tuple(self.summaries[one] for one in group.members if one in self.summaries),
             opposite=self._opposite(group, members),
             contrasts=self.table.contrasts,
-            recurring=tuple(subject.focus for subject in self.subjects),
+            recurring=self._recurring(group, members),
             conditions=dict(self.conditions),
             skill=self.skill,
             focus=focus,
+            contrast=self._contrast(group, members),
         )
 
     def key(self, request: ProposalRequest) -> str:
         """Everything an analyst's answer to the request may depend on."""
         shown = (*request.members, *request.opposite)
         traces = [(item.trace.id, item.trace.revision, item.outcome.key) for item in shown]
-        summaries = [one.key for one in request.summaries]
+        summaries = [one.key for one in (*request.summaries, *request.contrast)]
         rest = (self.table.key, request.recurring, request.conditions, request.skill.key, request.focus)
         return content_key(request.group, traces, summaries, *rest)
 
+    def _recurring(self, group: Cluster, members: Sequence[Labelled]) -> tuple[Focus, ...]:
+        """The recurring subjects that the members carry: what is said of other traces is no part of this request."""
+        if group.side != "failure":
+            return ()
+        carried = {subject_of(name) for item in members for name in classes_of(item)}
+        return tuple(subject.focus for subject in self.subjects if subject.name in carried)
+
+    def _contrast(self, group: Cluster, members: Sequence[Labelled]) -> tuple[Summary, ...]:
+        shown = self._by_nearness(group, members)
+        return tuple(self.summaries[item.trace.id] for item in shown if item.trace.id in self.summaries)[:CONTRAST]
+
     def _opposite(self, group: Cluster, members: Sequence[Labelled]) -> tuple[Labelled, ...]:
+        return tuple(sorted(self._by_nearness(group, members), key=lambda item: item.trace.external_id))
+
+    def _by_nearness(self, group: Cluster, members: Sequence[Labelled]) -> list[Labelled]:
+        """Traces of the other outcome: those of the same tasks, then the nearest to the medoid."""
         candidates = of_side(self.items, other(group.side))
-        same = [item for item in candidates if item.trace.task_id in tasks_of(members)]
+        tasks = tasks_of(members)
+        same = [item for item in candidates if item.trace.task_id in tasks]
+        rest = [item for item in candidates if item.trace.task_id not in tasks]
         shown = same[:OPPOSITE]
-        rest = [item for item in candidates if item not in same]
-        shown += self._nearest(group.medoid, rest)[: OPPOSITE - len(shown)]
-        return tuple(sorted(shown, key=lambda item: item.trace.external_id))
+        return shown + self._nearest(group.medoid, rest)[: OPPOSITE - len(shown)]
 
     def _nearest(self, trace_id: str, candidates: Sequence[Labelled]) -> list[Labelled]:
         """By cosine similarity to one trace, ties by external id; none when there are no vectors to compare."""

@@ -5,6 +5,7 @@ Every check says what it found and, where something is missing, the one command 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from refiner import config, resources
 from refiner.compile_cache import default_folder
-from refiner.errors import ConfigError
+from refiner.errors import ConfigError, EmbedderError
 
 PYTHON = (3, 11)
 SAMPLE_FILES = ("SKILL.md", "traces.jsonl", "binary_rewards.json", "feedback.json")
@@ -35,14 +36,20 @@ class Check:
     fix: str = ""
 
 
-def checks(environ: Mapping[str, str], toml: Path | None = None) -> list[Check]:
-    """Every check, in the order in which a person would mend them. `toml` = the settings file, which may not exist."""
+def checks(
+    environ: Mapping[str, str], toml: Path | None = None, flags: Mapping[str, object] | None = None
+) -> list[Check]:
+    """Every check, in the order in which a person would mend them. `toml` = the settings file, which may not exist.
+
+    With a model analyst or an embedding endpoint one short test is sent there; no trace and no key is shown or kept.
+    """
     return [
         python_version(),
         packages(),
         compile_cache(),
         sample_data(),
-        *readers(environ, toml),
+        *readers(environ, toml, flags or {}),
+        *connections(environ, toml, flags or {}),
         database_folder(Path.cwd()),
         browser(environ),
     ]
@@ -107,21 +114,130 @@ def compile_cache() -> Check:
     return _check("compile cache", filled, detail, "python -m refiner.compile_cache", needed=False)
 
 
-def readers(environ: Mapping[str, str], toml: Path | None = None) -> list[Check]:
+def readers(
+    environ: Mapping[str, str], toml: Path | None = None, flags: Mapping[str, object] | None = None
+) -> list[Check]:
     """Which analyst and which embedder a refinement would use, and why; or what is wrong with the settings."""
     try:
-        chosen, warnings = config.load({}, environ, toml)
-        why = config.sources({}, environ, toml)
+        chosen, warnings = config.load(flags or {}, environ, toml)
+        why = config.sources(flags or {}, environ, toml)
     except ConfigError as error:
         return [Check("settings", False, True, str(error), "correct that setting")]
     origin = "settings of " + toml.name if toml is not None and toml.exists() else "no settings file"
     settings = Check("settings", True, True, "; ".join((origin, *warnings)))
-    return [settings, _analyst(chosen, why), _embedder(chosen, why, environ)]
+    return [settings, _analyst(chosen, why, environ), _embedder(chosen, why, environ)]
 
 
-def _analyst(chosen: config.RefineConfig, why: Mapping[str, str]) -> Check:
-    detail = f"{chosen.analyst} ({why['analyst']}): no key, no network"
+def _analyst(chosen: config.RefineConfig, why: Mapping[str, str], environ: Mapping[str, str]) -> Check:
+    if chosen.analyst == "offline":
+        return Check("analyst", True, True, f"offline ({why['analyst']}): no key, no network")
+    if chosen.transport != "http":
+        folder = chosen.handoff_dir if chosen.transport == "handoff" else chosen.replay_dir
+        return Check("analyst", True, True, f"model by {chosen.transport} ({why['transport']}) in {folder}: no network")
+    key = "with" if config.secrets(environ).llm_api_key else "without"
+    places = f"model: {why['model']}, address: {why['base_url']}"
+    detail = f"{chosen.model} at {chosen.model_host}, {key} a key ({places}); text of traces is sent there"
     return Check("analyst", True, True, detail)
+
+
+PART_NAMES = {
+    "url": "address",
+    "key": "key",
+    "model": "model",
+    "json": "JSON mode",
+    "busy": "endpoint",
+    "prompt": "prompt",
+}
+PART_FIXES = {
+    "url": "check LLM_BASE_URL or --base-url (it usually ends in /v1), and that the server runs",
+    "key": "set LLM_API_KEY to a key that this endpoint takes",
+    "model": "check LLM_MODEL or --model, and the gate model, against the endpoint's list of models",
+    "json": "choose a model that follows instructions, or one whose endpoint knows JSON mode",
+    "busy": "try again later, or raise the quota",
+    "prompt": "choose another model, or a smaller --window",
+}
+
+
+def connections(
+    environ: Mapping[str, str], toml: Path | None = None, flags: Mapping[str, object] | None = None
+) -> list[Check]:
+    """Whether the endpoints that the settings name do what a refinement asks of them; nothing where none is named."""
+    try:
+        chosen, _ = config.load(flags or {}, environ, toml)
+    except ConfigError:
+        return []
+    found = []
+    if chosen.analyst == "model":
+        models = tuple(dict.fromkeys(name for name in (chosen.model, chosen.gate_model) if name))
+        found += (
+            [_asked(chosen, environ, model) for model in models] if chosen.transport == "http" else [_folder(chosen)]
+        )
+        found += [] if chosen.max_cost is None else [_priced(chosen, models)]
+    return [*found, *([] if chosen.embedding_host is None else [_embedded(chosen, environ)])]
+
+
+def _asked(chosen: config.RefineConfig, environ: Mapping[str, str], model: str) -> Check:
+    """One short prompt to the model."""
+    from refiner.transports.http import HttpTransport
+
+    name = f"model {model}"
+    try:
+        transport = HttpTransport(chosen.base_url, config.secrets(environ).llm_api_key, sleep=_at_once)
+        found = transport.check(model)
+        transport.close()
+    except ConfigError as error:
+        return Check(name, False, True, str(error), "correct that setting")
+    if found.part is None:
+        forms = {"schema": "JSON schema", "json": "JSON mode", "plain": "plain text"}
+        return Check(name, True, True, f"answers; form of replies: {forms.get(found.level or '', 'plain text')}")
+    words = found.words.removeprefix(f"{found.part}: ")
+    return Check(name, False, True, f"{PART_NAMES[found.part]}: {words}", PART_FIXES[found.part])
+
+
+def _priced(chosen: config.RefineConfig, models: tuple[str, ...]) -> Check:
+    """Whether the cost of the models can be limited."""
+    from refiner.transports.cost import Ledger
+
+    try:
+        Ledger(chosen.max_cost, chosen.max_tokens_total, models)
+    except ConfigError as error:
+        return Check("cost limit", False, True, str(error), "use --max-tokens-total")
+    return Check("cost limit", True, True, f"{chosen.max_cost} at most; the prices are known")
+
+
+def _folder(chosen: config.RefineConfig) -> Check:
+    """Whether the folder of a hand-off can be written, or that of a replay holds a recording."""
+    if chosen.transport == "handoff" and chosen.handoff_dir is not None:
+        ready = _can_write(chosen.handoff_dir)
+        detail = f"{chosen.handoff_dir} {'can be written' if ready else 'cannot be written'}"
+        return _check("hand-off", ready, detail, "name another folder with --handoff-dir")
+    folder = chosen.replay_dir or Path()
+    ready = any(folder.glob("*/*.json"))
+    detail = f"{folder} holds {'a recording' if ready else 'no recorded replies'}"
+    return _check("replay", ready, detail, "name the folder of a recording with --replay-dir")
+
+
+def _can_write(folder: Path) -> bool:
+    there = next(parent for parent in (folder, *folder.resolve().parents) if parent.is_dir())
+    return os.access(there, os.W_OK)
+
+
+def _embedded(chosen: config.RefineConfig, environ: Mapping[str, str]) -> Check:
+    """One word to the embedding endpoint."""
+    from refiner.embedders.endpoint import EndpointEmbedder
+
+    key = config.secrets(environ).embedding_api_key
+    try:
+        embedder = EndpointEmbedder(chosen.embedding_base_url, chosen.embedding_model, key, sleep=_at_once)
+        width = embedder.embed(["test"]).shape[1]
+    except (ConfigError, EmbedderError) as error:
+        what, _, fix = str(error).rpartition(": ")
+        return Check("embedding endpoint", False, True, what or str(error), fix)
+    return Check("embedding endpoint", True, True, f"answers with vectors of {width} numbers")
+
+
+def _at_once(seconds: float) -> None:
+    """A test does not wait for better times."""
 
 
 def _embedder(chosen: config.RefineConfig, why: Mapping[str, str], environ: Mapping[str, str]) -> Check:

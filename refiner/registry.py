@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from refiner.config import RefineConfig
 from refiner.errors import ConfigError
 from refiner.ports import Analyst, TraceFormat
+
+if TYPE_CHECKING:
+    from refiner.transports import Transport
 
 SURE_ENOUGH = 0.5
 
@@ -37,13 +41,32 @@ def detect(head: bytes) -> TraceFormat | None:
     return best if best.sniff(head) >= SURE_ENOUGH else None
 
 
-def analyst(name: str) -> Analyst:
-    """The analyst of that name."""
-    if name != "offline":
-        raise ConfigError(f'analyst: "{name}" is not available; use `--analyst offline`')
-    from refiner.analysts.offline import OfflineAnalyst
+def analyst(config: RefineConfig, transport: Transport | None = None) -> Analyst:
+    """The analyst that a configuration asks for. Raises ConfigError for a model analyst without a transport."""
+    if config.analyst == "offline":
+        from refiner.analysts.offline import OfflineAnalyst
 
-    return OfflineAnalyst()
+        return OfflineAnalyst()
+    if transport is None:
+        raise ConfigError("analyst: a model analyst needs a transport to ask its model")
+    from refiner.analysts.model import ModelAnalyst, Settings
+
+    rules = config.rules
+    settings = Settings(
+        model=config.model or "",
+        gate_model=config.gate_model or config.model or "",
+        window=config.window,
+        votes=config.votes,
+        redact=config.redact,
+        keep_spans_without_output=rules.keep_spans_without_output,
+        long_trace=rules.long_trace,
+        check_quotes=rules.check_quotes,
+        members=rules.members,
+        show_contrast=rules.show_contrast,
+        published_gate=not rules.check_quotes,
+        merge=rules.merge,
+    )
+    return ModelAnalyst.over(transport, settings)
 
 
 def recognise(head: bytes) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from refiner.ports import Labelled
 from refiner.types import Side
@@ -17,6 +17,14 @@ def side_of(item: Labelled) -> Side:
 
 def other(side: Side) -> Side:
     return "success" if side == "failure" else "failure"
+
+
+Identity = str | Mapping[Side, str]
+"""What a stage's replies depend on, for both sides at once or by side."""
+
+
+def identity_of(analyst: Identity, side: Side) -> str:
+    return analyst if isinstance(analyst, str) else analyst[side]
 
 
 def of_side(items: Sequence[Labelled], side: Side) -> list[Labelled]:

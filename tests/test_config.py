@@ -114,8 +114,7 @@ def test_the_edge_of_a_range_is_inside(name: str, value: float) -> None:
     assert getattr(RefineConfig(**{name: value}), name) == value
 
 
-def test_what_this_version_cannot_do_is_refused_in_one_sentence() -> None:
-    assert "not available in this version" in refused(analyst="model")
+def test_paper_without_a_model_analyst_is_refused_in_one_sentence() -> None:
     words = refused(preset="paper")
     assert "model analyst" in words and "embedding endpoint" in words and "\n" not in words
 

@@ -1,5 +1,6 @@
 """The configuration of a refinement: its settings, presets and ablations, and where their values come from."""
 
+from refiner.config.endpoints import unknown_window_words
 from refiner.config.flags import Flag, flags
 from refiner.config.loading import Secrets, load, secrets, sources, warnings
 from refiner.config.model import RefineConfig, plain, result_fields, specs
@@ -21,5 +22,6 @@ __all__ = [
     "secrets",
     "sources",
     "specs",
+    "unknown_window_words",
     "warnings",
 ]

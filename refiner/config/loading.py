@@ -16,7 +16,15 @@ from refiner.config.model import RefineConfig, specs
 from refiner.config.settings import Spec, coerce, nearest
 from refiner.errors import ConfigError
 
-ENVIRONMENT = {"embedding_base_url": "EMBEDDING_BASE_URL", "embedding_model": "EMBEDDING_MODEL"}
+ENVIRONMENT = {
+    "embedding_base_url": ("EMBEDDING_BASE_URL",),
+    "embedding_model": ("EMBEDDING_MODEL",),
+    "base_url": ("LLM_BASE_URL", "OPENAI_BASE_URL"),
+    "model": ("LLM_MODEL", "OPENAI_MODEL"),
+}
+"""The variables of a setting, the first that is set wins. Those of a model count only for a model analyst."""
+_OF_MODEL = ("base_url", "model")
+_VARIABLE = "environment variable"
 _SECRET_ENDINGS = ("api_key", "password", "secret", "token")
 
 
@@ -63,8 +71,22 @@ def warnings(config: RefineConfig) -> tuple[str, ...]:
     found = []
     if config.llm_provider is not None:
         found.append(f'llm_provider: "{config.llm_provider}" is accepted and ignored; no provider is built in.')
-    if config.model is not None and config.analyst == "offline":
-        found.append(f'model: "{config.model}" is not used; the offline analyst needs no model.')
+    if config.analyst == "offline":
+        names = (
+            "model",
+            "gate_model",
+            "base_url",
+            "record",
+            "handoff_dir",
+            "replay_dir",
+            "max_cost",
+            "max_tokens_total",
+        )
+        if config.model is not None:
+            found.append(f'model: "{config.model}" is not used; the offline analyst needs no model.')
+        unused = [name for name in names[2:] if getattr(config, name) is not None]
+        if unused:
+            found.append(f"{', '.join(unused)}: not used; add `--analyst model` to ask a model.")
     return tuple(found)
 
 
@@ -78,12 +100,19 @@ def sources(flags: Mapping[str, Any], environ: Mapping[str, str], toml_path: Pat
 
 def _gather(flags: Mapping[str, Any], environ: Mapping[str, str], toml_path: Path | None) -> dict[str, _Given]:
     layers = (_from_environment(environ), _from_toml(toml_path), _from_flags(flags))
-    return {name: one for layer in layers for name, one in layer.items()}
+    given = {name: one for layer in layers for name, one in layer.items()}
+    if "analyst" in given and given["analyst"].value == "model":
+        return given
+    return {name: one for name, one in given.items() if not (name in _OF_MODEL and one.source.startswith(_VARIABLE))}
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, _Given]:
-    named = {name: (variable, environ.get(variable, "").strip()) for name, variable in ENVIRONMENT.items()}
-    return {name: _Given(text, f"environment variable {variable}") for name, (variable, text) in named.items() if text}
+    return {
+        name: _Given(environ[variable].strip(), f"{_VARIABLE} {variable}")
+        for name, variables in ENVIRONMENT.items()
+        for variable in reversed(variables)
+        if environ.get(variable, "").strip()
+    }
 
 
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, _Given]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NoReturn
-from urllib.parse import urlsplit
 
+from refiner.config.endpoints import UNNAMED, WINDOW, host_of, known_window, refuse_incomplete, without_query
 from refiner.config.presets import ABLATIONS, PACKAGED_EMBEDDER, PRESETS, Gate, Preset
 from refiner.config.settings import Limit, Spec, coerce, setting, specs_of
 from refiner.errors import ConfigError
@@ -19,6 +19,7 @@ _AT_LEAST_0 = Limit("0 or more", lambda value: value >= 0)
 _AT_LEAST_1 = Limit("1 or more", lambda value: value >= 1)
 _AT_LEAST_2 = Limit("2 or more", lambda value: value >= 2)
 _SCORE = Limit("between 0 and 1", lambda value: 0 <= value <= 1)
+_ABOVE_0 = Limit("above 0", lambda value: value > 0)
 _SHARE = Limit("at least 0 and below 1", lambda value: 0 <= value < 1)
 _RATE = Limit("above 0 and below 1", lambda value: 0 < value < 1)
 _ODD = Limit("an odd number from 1 on", lambda value: value >= 1 and value % 2 == 1)
@@ -70,6 +71,32 @@ class RefineConfig:
     use_positive: bool = setting(True, "switch", "learn from traces that passed")
     use_negative: bool = setting(True, "switch", "learn from traces that failed")
     model: str | None = setting(None, "text", "the model of a model analyst")
+    gate_model: str | None = setting(None, "text", "the model that judges", derived="the same model")
+    base_url: str | None = setting(
+        None, "text", "the OpenAI-compatible endpoint of a model analyst; there is no default", identity=False
+    )
+    transport: Literal["http", "handoff", "replay"] = setting(
+        "http",
+        "choice",
+        "how a model is asked: over http, by files that somebody answers, or from a recording",
+        choices=("http", "handoff", "replay"),
+        identity=False,
+    )
+    record: Path | None = setting(None, "path", "a folder that keeps every request and reply", identity=False)
+    handoff_dir: Path | None = setting(None, "path", "the folder of requests and replies of handoff", identity=False)
+    replay_dir: Path | None = setting(None, "path", "the folder of the recording of replay", identity=False)
+    max_cost: float | None = setting(
+        None, "number", "the most money a refinement may cost; it stops before that", limit=_ABOVE_0, identity=False
+    )
+    max_tokens_total: int | None = setting(
+        None, "whole", "the most tokens a refinement may take; it stops before that", limit=_AT_LEAST_1, identity=False
+    )
+    redact: Literal["standard", "strict"] = setting(
+        "standard",
+        "choice",
+        "what is taken out of texts before they are sent: secrets, e-mails, home paths; strict = numbers too",
+        choices=("standard", "strict"),
+    )
     embedding_model: str = setting(
         None,
         "text",
@@ -108,28 +135,25 @@ class RefineConfig:
     gate: Gate = setting(None, "choice", "which sides the gate checks", choices=("off", "failure", "both"), preset=True)
     gate_q: float = setting(0.05, "number", "the false discovery rate up to which a contrast counts", limit=_RATE)
     max_undecided: int = setting(20, "whole", "the most proposals without a measured cause", limit=_AT_LEAST_0)
-    window: int = setting(32000, "whole", "tokens that a model reads at once", limit=_WINDOW)
+    window: int = setting(
+        None,
+        "whole",
+        "tokens that a model reads at once",
+        limit=_WINDOW,
+        derived=f"the model's if known, else {WINDOW}",
+    )
     votes: int = setting(None, "whole", "judgements per proposal", limit=_ODD, preset=True)
 
     def __post_init__(self) -> None:
         for name, spec in specs().items():
             self._set(name, coerce(spec, getattr(self, name)))
-        self._refuse_what_is_missing()
+        refuse_incomplete(self)
         self._take_from_preset()
         self._ablate()
         self._check_together()
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
-
-    def _refuse_what_is_missing(self) -> None:
-        if self.analyst == "model":
-            raise ConfigError("analyst: the model analyst is not available in this version; use `--analyst offline`")
-        if self.preset == "paper":
-            raise ConfigError(
-                "preset: `paper` needs a model analyst and an embedding endpoint, and the offline analyst is neither; "
-                "use `--preset standard`"
-            )
 
     def _take_from_preset(self) -> None:
         unnamed_endpoint = self.embedding_base_url is not None and self.rules.embedding_model == PACKAGED_EMBEDDER
@@ -139,11 +163,14 @@ class RefineConfig:
             "include_undecided": self.rules.include_undecided,
             "pass_at": 0.0 if self.lower_is_better else 1.0,
             "workers": WORKERS_MODEL if self.analyst == "model" else 1,
+            "model": UNNAMED if self.analyst == "model" else None,
+            "window": known_window(self.model) or WINDOW,
             "embedding_model": "" if unnamed_endpoint else self.rules.embedding_model,
         }
         for name, value in derived.items():
             if getattr(self, name) is None:
                 self._set(name, value)
+        self._set("gate_model", self.gate_model or self.model)
         if not self.verify_negative_clusters:
             self._set("gate", "off")
 
@@ -155,7 +182,8 @@ class RefineConfig:
     def _check_together(self) -> None:
         if not (self.use_positive or self.use_negative):
             raise ConfigError("use_positive, use_negative: both are off, so there is nothing to learn from")
-        host = None if self.embedding_base_url is None else _host(self.embedding_base_url)
+        host = None if self.embedding_base_url is None else _embedding_host(self.embedding_base_url)
+        _ = self.model_host
         if not self.embedding_model:
             raise ConfigError(
                 f"embedding_model: an endpoint is set ({host}) but no model; set EMBEDDING_MODEL or --embedding-model "
@@ -187,27 +215,27 @@ class RefineConfig:
         """The host that receives texts to embed, or None when nothing leaves the machine."""
         if self.embedding_model == PACKAGED_EMBEDDER or self.embedding_base_url is None:
             return None
-        return _host(self.embedding_base_url)
+        return _embedding_host(self.embedding_base_url)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Every host that receives text of traces or of their summaries, each once."""
+        return tuple(dict.fromkeys(host for host in (self.model_host, self.embedding_host) if host))
+
+    @property
+    def model_host(self) -> str | None:
+        """The host that receives text of traces, or None when no model is asked over the network."""
+        if self.analyst != "model" or self.transport != "http" or self.base_url is None:
+            return None
+        return host_of(self.base_url, "base_url", "LLM_API_KEY")
 
 
 def _missing(message: str) -> NoReturn:
     raise ConfigError(message)
 
 
-def _host(url: str) -> str:
-    """The host (with port) of an endpoint; raises ConfigError when `url` is none or carries a password."""
-    try:
-        parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.hostname
-    except ValueError:
-        known = None
-    if not known:
-        raise ConfigError(
-            f'embedding_base_url: "{url}" is not an address; write http://HOST:PORT/v1 or https://HOST/v1'
-        )
-    if "@" in parts.netloc:
-        raise ConfigError("embedding_base_url: the address holds a password; put the key into EMBEDDING_API_KEY")
-    return parts.netloc
+def _embedding_host(url: str) -> str:
+    return host_of(url, "embedding_base_url", "EMBEDDING_API_KEY")
 
 
 @cache
@@ -218,7 +246,8 @@ def specs() -> dict[str, Spec]:
 
 def plain(config: RefineConfig) -> dict[str, Any]:
     """The whole configuration as JSON-able values, for reports."""
-    return {name: _plain(getattr(config, name)) for name in specs()}
+    found = {name: _plain(getattr(config, name)) for name in specs()}
+    return found | {name: without_query(found[name]) for name in ("base_url", "embedding_base_url")}
 
 
 def _plain(value: Any) -> Any:
@@ -235,7 +264,8 @@ def result_fields(config: RefineConfig) -> dict[str, str]:
     """
     kept = {name: getattr(config, name) for name, spec in specs().items() if spec.identity}
     if config.analyst == "offline":
-        del kept["model"], kept["votes"]
+        for name in ("model", "gate_model", "votes", "redact"):
+            del kept[name]
     if config.embedding_host is None:
         del kept["embedding_base_url"]
     return {name: _word(value) for name, value in kept.items()}

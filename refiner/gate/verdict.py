@@ -47,6 +47,29 @@ def combine(
     return Verdict(proposal.key, result, criteria, words, analyst, votes, ruling.tasks, ruling.traces, ruling.contrast)
 
 
+def published(proposal: Proposal, ruling: Ruling, answers: Mapping[str, Criterion], *, analyst: str) -> Verdict:
+    """The published form: one answer to one question, `{supported, reason}`, given as the criterion `causes`.
+
+    Nothing is counted against it; without an answer the verdict is undecided.
+    """
+    names: tuple[Name, ...] = ("occurs", "causes", "general", "covered", "harmful")
+    blank = {name: Criterion(name, "unknown", "not asked", "not asked") for name in names}
+    answer = answers.get("causes", blank["causes"])
+    criteria = tuple({**blank, "causes": answer}.values())
+    results: dict[Answer, Result] = {"yes": "supported", "no": "unsupported", "unknown": "undecided"}
+    return Verdict(
+        proposal.key,
+        results[answer.answer],
+        criteria,
+        answer.reason,
+        analyst,
+        1,
+        ruling.tasks,
+        ruling.traces,
+        ruling.contrast,
+    )
+
+
 def _checked(answers: Mapping[str, Criterion], name: Name) -> Criterion:
     """An answer as far as it can be trusted: one whose citations all fail to verify says nothing."""
     criterion = answers.get(name)

@@ -31,14 +31,15 @@ def edits_overlap(one: Edit, other: Edit) -> bool:
 
     A cut conflicts with a cut of the same bytes and with an insert whose anchor it touches; inserts never conflict.
     """
-    if one.path != other.path or one.key == other.key:
+    if one.path != other.path:
         return False
     if "create_file" in (one.op, other.op):
-        return True
+        return one.key != other.key
     if one.op not in _CUTS and other.op not in _CUTS:
         return False
     (start, end), (other_start, other_end) = _anchor(one), _anchor(other)
-    return start < other_end and other_start < end
+    # Keys come last: every pair is compared, and a key costs a hash.
+    return start < other_end and other_start < end and one.key != other.key
 
 
 def _anchor(edit: Edit) -> tuple[int, int]:
@@ -125,5 +126,6 @@ def _first_come(fit: Sequence[Change]) -> tuple[list[Change], dict[str, str]]:
 
 def unmet_requirements(change: Change, accepted: Sequence[Change]) -> tuple[str, ...]:
     """Keys of edits that this change requires and that no accepted change brings."""
-    present = {edit.key for other in accepted for edit in other.edits}
-    return tuple(sorted({key for edit in change.edits for key in edit.requires} - present))
+    required = {key for edit in change.edits for key in edit.requires}
+    present = {edit.key for other in accepted for edit in other.edits} if required else set()
+    return tuple(sorted(required - present))

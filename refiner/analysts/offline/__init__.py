@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from refiner import behaviours
 from refiner.ports import JudgeRequest, MergeRequest, ProposalRequest, SummaryRequest
-from refiner.types import Change, Criterion, Proposal, Shortfall, Summary
+from refiner.types import Change, Criterion, Proposal, Shortfall, Side, Summary
 
 VERSION = 1
 
@@ -21,6 +21,9 @@ class OfflineAnalyst:
     name: str = "offline"
     identity: str = f"offline-{VERSION}/vocabulary-{behaviours.VERSION}"
     deterministic: bool = True
+
+    def identity_for(self, stage: str, side: Side | None = None) -> str:
+        return self.identity
 
     def summarise(self, request: SummaryRequest) -> Summary:
         from refiner.analysts.offline.summary import summarise

@@ -14,7 +14,7 @@ ENOUGH_PASSES = 4  # passing traces of the same tasks from which a rule's harm c
 
 def judge(request: JudgeRequest) -> tuple[Criterion, ...]:
     """Criteria occurs, causes, covered and harmful; `general` is counted elsewhere."""
-    return _occurs(request), _causes(request), _covered(request), _harmful(request)
+    return _occurs(request), _causes(request), _covered(request), harmful(request)
 
 
 def _occurs(request: JudgeRequest) -> Criterion:
@@ -72,7 +72,7 @@ def _subject_terms(subject: str) -> frozenset[str]:
     return frozenset()
 
 
-def _harmful(request: JudgeRequest) -> Criterion:
+def harmful(request: JudgeRequest) -> Criterion:
     """In tasks where a failing trace shows the behaviour: do most of at least 4 passing traces show it as well?"""
     if request.proposal.behaviour is None:
         return Criterion("harmful", "unknown", "no behaviour to look for in passing traces", "not asked")

@@ -9,9 +9,8 @@ from itertools import groupby
 from refiner import behaviours, feedback
 from refiner.mining import classes_of
 from refiner.ports import Labelled, SummaryRequest
-from refiner.rendering import cite_feedback, fold, without_skill
 from refiner.rendering import cite as cite_span
-from refiner.rendering import render_span
+from refiner.rendering import cite_feedback, fold, render_span, without_skill
 from refiner.sides import side_of
 from refiner.types import Citation, Span, Summary, Trace
 

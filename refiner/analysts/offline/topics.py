@@ -1,4 +1,4 @@
-"""What one group of traces is about: a fact, a recurring feedback subject, or a recurring behaviour. Chosen by counting."""
+"""What one group of traces is about: a fact, a recurring feedback subject or behaviour. Chosen by counting."""
 
 from __future__ import annotations
 

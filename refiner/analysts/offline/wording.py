@@ -1,4 +1,4 @@
-"""Rules and reasons in words. Never a literal of a task: tool, argument and test names, typed placeholders, common words."""
+"""Rules and reasons in words. Never a literal of a task: names of tools and arguments, types, common words."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def _other(name: str) -> str:
         return f"Before finishing, make sure that what `{name.removeprefix('failing ')}` tests is true."
     match = re.fullmatch(r"(?:(?P<where>.*?): )?expected (?P<wanted>.*?),? (?:got|found) (?P<found>.*)", name)
     if match and match["wanted"] == match["found"]:
-        return f"Before finishing, compare each value with the request: where {spell(match['wanted'])} was expected, another was found."
+        kind = spell(match["wanted"])
+        return f"Before finishing, compare each value with the request: where {kind} was expected, another was found."
     if match:
         return (
             f"Give {spell(match['wanted'])} where {spell(match['wanted'])} is asked for, not {spell(match['found'])}."
