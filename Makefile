@@ -1,4 +1,4 @@
-# make setup | run | test | check | bench [BENCH=name] | doctor | clean
+# make setup | run | sample | test | check | bench [BENCH=name] | doctor | clean
 SHELL := /bin/sh
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -11,7 +11,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check
 SAMPLE := sample_data
 OUT := build/sample
 
-.PHONY: setup run test check bench doctor clean
+.PHONY: setup run sample test check bench doctor clean
 
 setup: $(STAMP)
 
@@ -39,6 +39,9 @@ $(STAMP):
 	@echo "Set up. Next: make run"
 
 run: setup
+	@$(PY) -m refiner app
+
+sample: setup
 	@rm -rf $(OUT)
 	@$(PY) -m refiner refine --skill $(SAMPLE)/SKILL.md --traces $(SAMPLE)/traces.jsonl \
 		--rewards $(SAMPLE)/binary_rewards.json --feedback $(SAMPLE)/feedback.json --out $(OUT) --yes

@@ -3,8 +3,10 @@
 No domain rule lives here beyond what counts as a new trace; what an outcome or a verdict means is for others to say.
 """
 
+from storage.corpora import Marks
+from storage.decisions import Opened
 from storage.refinements import Event, Job, JobStatus
 from storage.store import Store
 from storage.traces import AddReport
 
-__all__ = ["AddReport", "Event", "Job", "JobStatus", "Store"]
+__all__ = ["AddReport", "Event", "Job", "JobStatus", "Marks", "Opened", "Store"]

@@ -38,6 +38,9 @@ def insert(cursor: duckdb.DuckDBPyConnection, table: str, new: Sequence[Mapping[
     """Appends the rows through Arrow, columns by name; a row whose key is there already is left out."""
     if not new:
         return
+    if len(new) == 1:
+        _insert_one(cursor, table, new[0])
+        return
     import pyarrow
 
     cursor.register("incoming", pyarrow.Table.from_pylist(list(new)))
@@ -45,6 +48,14 @@ def insert(cursor: duckdb.DuckDBPyConnection, table: str, new: Sequence[Mapping[
         cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM incoming ON CONFLICT DO NOTHING")
     finally:
         cursor.unregister("incoming")
+
+
+def _insert_one(cursor: duckdb.DuckDBPyConnection, table: str, row: Mapping[str, Any]) -> None:
+    """One row without Arrow, whose first use costs half a second of imports."""
+    columns, marks = ", ".join(row), ", ".join("?" * len(row))
+    cursor.execute(
+        f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING", [row[name] for name in row]
+    )
 
 
 def next_seq(cursor: duckdb.DuckDBPyConnection, table: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -112,10 +112,13 @@ def add_event(
     batches.insert(cursor, "event", [row])
 
 
-def events(cursor: duckdb.DuckDBPyConnection, refinement_id: str) -> list[Event]:
-    """The events of the refinement in the order they were written."""
-    sql = "SELECT seq, kind, body, happened_at FROM event WHERE refinement_id = ? ORDER BY seq"
-    found = batches.rows(cursor, sql, refinement_id)
+def events(cursor: duckdb.DuckDBPyConnection, refinement_id: str, kinds: Sequence[str] = ()) -> list[Event]:
+    """The events of the refinement in the order they were written; of these kinds, or all."""
+    sql = (
+        "SELECT seq, kind, body, happened_at FROM event WHERE refinement_id = ?"
+        " AND (len(?::VARCHAR[]) = 0 OR list_contains(?::VARCHAR[], kind)) ORDER BY seq"
+    )
+    found = batches.rows(cursor, sql, refinement_id, list(kinds), list(kinds))
     return [Event(seq, kind, json.loads(body), at) for seq, kind, body, at in found]
 
 

@@ -10,9 +10,11 @@ from types import TracebackType
 from typing import Any
 
 from refiner.ports import Done
-from refiner.types import EvaluatorNote, Outcome, Refinement, SkillVersion, Trace
-from storage import labels, refinements, steps, traces
+from refiner.types import Decision, EvaluatorNote, Outcome, Refinement, SkillVersion, Trace
+from storage import corpora, decisions, labels, refinements, steps, traces
 from storage.connection import Database, open_database
+from storage.corpora import Marks
+from storage.decisions import Opened
 from storage.refinements import Event, Job, JobStatus
 from storage.traces import AddReport
 
@@ -134,10 +136,10 @@ class Store:
         with self.database.write() as cursor:
             refinements.add_event(cursor, refinement_id, kind, body, self._clock())
 
-    def events(self, refinement_id: str) -> list[Event]:
-        """The events of the refinement in the order they were written."""
+    def events(self, refinement_id: str, *kinds: str) -> list[Event]:
+        """The events of the refinement in the order they were written; of these kinds, or all."""
         with self.database.read() as cursor:
-            return refinements.events(cursor, refinement_id)
+            return refinements.events(cursor, refinement_id, kinds)
 
     def commit(self, refinement_id: str, done: Sequence[Done]) -> None:
         """Writes steps and their records in one transaction.
@@ -172,6 +174,87 @@ class Store:
         """The ordered step keys of a stage of a refinement; empty when it was never linked."""
         with self.database.read() as cursor:
             return steps.stage_keys(cursor, refinement_id, stage)
+
+    def corpus_event(self, corpus: str, kind: str, body: Mapping[str, Any]) -> None:
+        """Appends an event of a corpus; the body is JSON-able."""
+        with self.database.write() as cursor:
+            corpora.add_event(cursor, corpus, kind, body, self._clock())
+
+    def corpus_events(self, corpus: str, *kinds: str) -> list[Event]:
+        """The events of these kinds of a corpus, in the order they were written."""
+        with self.database.read() as cursor:
+            return corpora.events(cursor, corpus, kinds)
+
+    def corpora(self) -> list[tuple[str, bool]]:
+        """(corpus, removed) of every corpus that was ever named, oldest first."""
+        with self.database.read() as cursor:
+            return corpora.known(cursor)
+
+    def marks(self, corpus: str) -> Marks:
+        """How much has arrived in a corpus so far."""
+        with self.database.read() as cursor:
+            return corpora.marks(cursor, corpus)
+
+    def keep_revisions(self, kept: Sequence[Trace]) -> None:
+        """Stores trace revisions beside the current ones, for a refinement to find again whatever arrives later."""
+        with self.database.write() as cursor:
+            corpora.keep_revisions(cursor, kept, self._clock())
+
+    def revisions(self, wanted: Sequence[tuple[str, str]]) -> Iterator[Trace]:
+        """The traces of these (trace id, revision) pairs, in their order; what is not stored is left out."""
+        with self.database.read() as cursor:
+            yield from traces.stream(cursor, wanted)
+
+    def trace(self, trace_id: str) -> Trace | None:
+        """The current revision of a trace, or None."""
+        with self.database.read() as cursor:
+            return corpora.trace(cursor, trace_id)
+
+    def put_cards(self, cards: Sequence[tuple[str, str, str]]) -> None:
+        """Stores what lists show of traces: (trace id, revision, ASCII text)."""
+        with self.database.write() as cursor:
+            corpora.put_cards(cursor, cards)
+
+    def cards(self, corpus: str) -> list[tuple[str, str, str | None]]:
+        """(trace id, revision, text or None) of the current revision of every trace."""
+        with self.database.read() as cursor:
+            return corpora.cards(cursor, corpus)
+
+    def put_setting(self, name: str, value: str) -> None:
+        """Sets a setting of this database."""
+        with self.database.write() as cursor:
+            corpora.put_setting(cursor, name, value)
+
+    def setting(self, name: str) -> str | None:
+        """A setting of this database, or None."""
+        with self.database.read() as cursor:
+            return corpora.setting(cursor, name)
+
+    def add_decisions(self, added: Sequence[Decision]) -> None:
+        """Appends decisions of one refinement to its log."""
+        with self.database.write() as cursor:
+            decisions.add(cursor, added, self._clock())
+
+    def decisions(self, refinement_id: str) -> list[Decision]:
+        """The decision log of a refinement, in order."""
+        with self.database.read() as cursor:
+            return decisions.log(cursor, refinement_id)
+
+    def put_result(self, refinement_id: str, corpus: str, source: str, body: str) -> None:
+        """Stores a finished refinement of another database, as an ASCII text."""
+        opened = Opened(refinement_id, corpus, source, self._clock())
+        with self.database.write() as cursor:
+            decisions.put_result(cursor, opened, body)
+
+    def results(self) -> list[Opened]:
+        """Every opened result, oldest first."""
+        with self.database.read() as cursor:
+            return decisions.results(cursor)
+
+    def result_body(self, refinement_id: str) -> str | None:
+        """The text of an opened result, or None."""
+        with self.database.read() as cursor:
+            return decisions.result_body(cursor, refinement_id)
 
     def _interrupt_running(self) -> None:
         with self.database.write() as cursor:

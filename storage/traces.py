@@ -88,7 +88,7 @@ class _Ledger:
         known.current, known.trace = item.revision, item.trace
         if item.revision not in known.revisions:
             known.revisions.add(item.revision)
-            self.rows.append(_row(item, self.added_at))
+            self.rows.append(row(item.trace, item.revision, self.added_at))
         self.currents.append({"trace_id": item.id, "ordinal": known.ordinal, "revision": item.revision})
 
     def report(self) -> AddReport:
@@ -154,11 +154,11 @@ def _load(cursor: duckdb.DuckDBPyConnection, incoming: Sequence[_Incoming]) -> d
     return known
 
 
-def _row(item: _Incoming, added_at: str) -> dict[str, Any]:
-    trace = item.trace
+def row(trace: Trace, revision: str, added_at: str) -> dict[str, Any]:
+    """A trace as it is stored; `revision` is its own, which costs time to compute."""
     return {
-        "trace_id": item.id,
-        "revision": item.revision,
+        "trace_id": trace.id,
+        "revision": revision,
         "corpus": batches.escape(trace.corpus),
         "external_id": batches.escape(trace.external_id),
         "format": batches.escape(trace.format),

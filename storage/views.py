@@ -123,7 +123,7 @@ def _records_by_stage(cursor: duckdb.DuckDBPyConnection, refinement_id: str) -> 
 
 
 def _elapsed(store: Store, refinement_id: str) -> dict[str, float]:
-    finished = [event.body for event in store.events(refinement_id) if event.kind == "stage_finished"]
+    finished = [event.body for event in store.events(refinement_id, "stage_finished")]
     return {str(body["stage"]): float(body["seconds"]) for body in finished}
 
 

@@ -1,26 +1,73 @@
-"""The outcome of a refinement in its last lines: what was found, why, what to read, and the next command."""
+"""The first and the last lines of a refinement: what cannot be had, then what was found and the next command."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from refiner import skills
+from refiner.gate.measured import MIN_TASKS
 from refiner.reporting.report import Report
+from refiner.sides import of_side, tasks_of
+from refiner.snapshot import Snapshot
+
+
+def opening_lines(snapshot: Snapshot) -> list[str]:
+    """What this corpus cannot give, and the way out; nothing when causes can be counted."""
+    if snapshot.tried_twice == 0:
+        return [f"no task was tried twice: {_ADVICE}"]
+    both = tasks_of(of_side(snapshot.training, "failure")) & tasks_of(of_side(snapshot.training, "success"))
+    if len(both) < MIN_TASKS:
+        return [f"{len(both)} tasks have both outcomes, it takes {MIN_TASKS}: {_ADVICE}"]
+    return []
+
+
+_ADVICE = "changes can be recommended, none can be supported; several traces a task would let causes be counted."
 
 
 def closing_lines(report: Report, out: Path) -> list[str]:
-    """Two to five sentences; the first says the outcome, the last the next command."""
-    counts = report.counts()
-    first = f"{counts['supported']} supported, {counts['undecided']} undecided, {counts['unsupported']} unsupported"
-    lines = [f"{first}{_why_undecided(report)}."]
-    lines += _held_out(report)
+    """A few sentences; the first says the outcome, the last the next command."""
+    lines = [f"{_outcome(report)}{_why_undecided(report)}.", *_failed(report), *_held_out(report), *_taken(report)]
     if not report.decided:
-        lines.append(
-            f"No change is proposed. What was looked for, and the nearest misses: {out / 'combined' / 'shortfalls.json'}"
-        )
-    if not counts["taken"]:
-        lines.append("The proposed skill equals the base.")
+        lines += _nothing(report, out)
+    if not report.counts()["taken"]:
+        new = skills.is_skeleton(report.base)
+        lines.append("The proposed skill has no rule yet." if new else "The proposed skill equals the base.")
     lines.append(f"Result: {out / 'combined' / 'proposed_skill.md'}")
     return [*lines, *_next(report, out)]
+
+
+def _outcome(report: Report) -> str:
+    counts = report.counts()
+    words = [f"{counts[name]} {name}" for name in ("supported", "undecided", "unsupported")]
+    return ", ".join([*words, *([f"{counts['not_gated']} not gated"] if counts["not_gated"] else [])])
+
+
+def _taken(report: Report) -> list[str]:
+    """What a model took, beside what was expected, and what was kept from it."""
+    usage = report.usage
+    if not usage:
+        return []
+    money = "unknown cost" if usage["cost"] is None else f"{usage['cost']:.4f} {usage['currency']}"
+    words = f"Model: {usage['calls']} calls, {usage['prompt_tokens'] + usage['completion_tokens']:,} tokens, {money}"
+    off = "" if usage["error"] is None else f"; {usage['error']:+.0%} against the estimate"
+    kinds = ", ".join(f"{count} {kind}" for kind, count in usage["redacted"].items())
+    dropped = usage["quotes"]["dropped"]
+    quotes = [f"{dropped} of its quotes could not be verified and were dropped."] if dropped else []
+    return [f"{words}{off}.", *([f"Redacted before sending: {kinds}."] if kinds else []), *quotes]
+
+
+def _failed(report: Report) -> list[str]:
+    if not report.failed:
+        return []
+    return [f"Incomplete: {len(report.failed)} steps failed ({report.failed[0]}); the same command tries them again."]
+
+
+def _nothing(report: Report, out: Path) -> list[str]:
+    """Why there is no change, and where all that was looked for is listed."""
+    why = [one.words for one in report.shortfalls if one.kind == "nothing_recurs"]
+    if not report.table.matched:
+        why.append(f"Besides, {_no_cause(report)}.")
+    return ["No change is proposed.", *why, f"All that fell short: {out / 'combined' / 'shortfalls.json'}"]
 
 
 def _why_undecided(report: Report) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -79,6 +78,10 @@ class Report:
     verdicts: tuple[Verdict, ...]
     changes: tuple[Change, ...]
     findings: tuple[Finding, ...]
+    failed: tuple[str, ...] = ()
+    """The steps whose last attempt failed, with the reason."""
+    usage: dict[str, Any] = field(default_factory=dict)
+    """What a model was asked for, by stage; empty when none was."""
 
     @cached_property
     def decided(self) -> tuple[Decided, ...]:
@@ -126,14 +129,21 @@ class Report:
         found = {
             name: sum(row.result == name for row in self.decided) for name in ("supported", "undecided", "unsupported")
         }
-        return {**found, "taken": sum(row.taken for row in self.decided)}
+        not_gated = sum(row.result == NOT_GATED for row in self.decided)
+        return {**found, "not_gated": not_gated, "taken": sum(row.taken for row in self.decided)}
 
     def _result(self, change: Change) -> GateResult:
         found = {one.result for one in self._verdicts(change)}
         if not found:
-            return "supported"
+            return "undecided" if self._is_open(change) else "supported"
         order: tuple[GateResult, ...] = ("supported", "undecided", "unsupported")
         return next(one for one in order if one in found)
+
+    def _is_open(self, change: Change) -> bool:
+        """Whether a change without a verdict should have one: its side is gated, or no proposal asked for it."""
+        gated = {"both": ("failure", "success"), "failure": ("failure",)}.get(str(self.config.get("gate")), ())
+        sides = [one.side for one in self.proposals if one.key in change.proposal_ids]
+        return not change.proposal_ids or any(side in gated for side in sides)
 
     def _verdicts(self, change: Change) -> tuple[Verdict, ...]:
         return tuple(one for one in self.verdicts if one.proposal_id in change.proposal_ids)
@@ -145,7 +155,7 @@ class Report:
             proposals=tuple(one for one in self.proposals if one.key in change.proposal_ids),
             verdicts=verdicts,
             findings=tuple(one for one in self.findings if one.change_id == change.key),
-            result=self.results[change.key] if verdicts else NOT_GATED,
+            result=self.results[change.key] if verdicts or self._is_open(change) else NOT_GATED,
             taken=taken,
             why=why,
         )

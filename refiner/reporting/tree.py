@@ -1,4 +1,4 @@
-"""The output tree: the published layout and what this product adds. Built in memory, then moved into place file by file."""
+"""The output tree: the published layout and what this product adds. Built in memory, moved into place file by file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from refiner import merge
+from refiner import merge, skills
 from refiner.codec import to_plain
 from refiner.errors import OutputError
+from refiner.reporting.analysts import ANALYST_NOTES as ANALYST_NOTES
+from refiner.reporting.html import html_report
 from refiner.reporting.report import Decided, Report
 from refiner.sides import SIDES
 from refiner.types import Proposal, Side, Verdict
+
+DRAFT = ".writing"
+RUN = "run.json"
 
 
 def write_tree(report: Report, out: Path) -> None:
@@ -22,7 +27,7 @@ def write_tree(report: Report, out: Path) -> None:
 
     Raises OutputError when the disk is full or the folder cannot be written; no file is ever half-written.
     """
-    draft = out / ".writing"
+    draft = out / DRAFT
     try:
         shutil.rmtree(draft, ignore_errors=True)
         files = tree(report)
@@ -30,6 +35,7 @@ def write_tree(report: Report, out: Path) -> None:
             path = draft / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
+        (out / RUN).unlink(missing_ok=True)  # an earlier result's; it would vouch for files of two results
         for name in files:
             (out / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(draft / name, out / name)
@@ -49,7 +55,7 @@ def tree(report: Report) -> dict[str, bytes]:
         files.update({f"{side}/{name}": _json(body) for name, body in _side(report, side).items()})
     files.update({f"combined/{name}": content for name, content in _combined(report).items()})
     files["usage.json"] = _json(_usage(report))
-    files["run.json"] = _json(_run(report))
+    files[RUN] = _json(_run(report))
     return files
 
 
@@ -113,12 +119,18 @@ def _combined(report: Report) -> dict[str, bytes]:
         **files,
         "changes.json": _json(changes),
         "provenance.json": _json(_provenance(report)),
-        "skill.diff": merge.diff(report.base, report.merged).encode("utf-8", "surrogateescape"),
+        "skill.diff": merge.diff(_base_files(report), report.merged).encode("utf-8", "surrogateescape"),
         "undecided.diff": _undecided(report).encode("utf-8", "surrogateescape"),
         "contrast.json": _json({"facts": report.table.facts, "m": report.table.m, "contrasts": report.table.contrasts}),
         "shortfalls.json": _json(report.shortfalls),
         "manifest.json": _json({**_head(report), "counts": report.counts()}),
+        "report.html": html_report(report, None, report.merged).encode("utf-8", "replace"),
     }
+
+
+def _base_files(report: Report) -> Mapping[str, bytes]:
+    """What the result is compared with: nothing where it started from the skeleton, which nobody has as a file."""
+    return {} if skills.is_skeleton(report.base) else report.base.files
 
 
 def _change(row: Decided) -> dict[str, Any]:
@@ -165,13 +177,19 @@ def _head(report: Report) -> dict[str, Any]:
     }
 
 
-ANALYST_NOTES = {
-    "offline": "Made by the offline analyst: it counts recurring, contrasting behaviour and does not understand reasons."
-}
-
-
 def _usage(report: Report) -> dict[str, Any]:
-    return {"analyst": report.analyst, "calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0.0}
+    nothing = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0.0}
+    return {"analyst": report.analyst, **nothing, **report.usage}
+
+
+def _cost(report: Report) -> dict[str, Any]:
+    usage = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0.0, **report.usage}
+    total = {
+        "calls": usage["calls"],
+        "tokens": usage["prompt_tokens"] + usage["completion_tokens"],
+        "money": usage["cost"],
+    }
+    return {**total, "stages": usage["stages"]} if report.usage else total
 
 
 def _run(report: Report) -> dict[str, Any]:
@@ -187,6 +205,7 @@ def _run(report: Report) -> dict[str, Any]:
         "held_out": {"tasks": snapshot.held_out_tasks, "traces": snapshot.held_out_traces},
         "inputs": report.inputs,
         "counts": report.counts(),
+        "failed_steps": report.failed,
         "seconds": {name: round(seconds, 3) for name, seconds in report.seconds.items()},
-        "cost": {"calls": 0, "tokens": 0, "money": 0.0},
+        "cost": _cost(report),
     }

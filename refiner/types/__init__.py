@@ -12,9 +12,10 @@ from refiner.types.groups import Cluster, Clustering, Embedding, MapPoint, Summa
 from refiner.types.skills import Change, Edit, Proposal, SkillVersion
 from refiner.types.traces import BadRecord, Citation, EvaluatorNote, Outcome, Span, Trace, trace_key
 from refiner.types.words import Answer, NoteKind, Origin, Result, Side, SpanKind, Status, TaskIdOrigin
-from refiner.types.work import Refinement, Step
+from refiner.types.work import Action, Decision, Refinement, Step
 
 __all__ = [
+    "Action",
     "Answer",
     "BadRecord",
     "Change",
@@ -24,6 +25,7 @@ __all__ = [
     "Contrast",
     "ContrastTable",
     "Criterion",
+    "Decision",
     "Edit",
     "Embedding",
     "EvaluatorNote",

@@ -6,20 +6,20 @@ No screen, no console, no SQL: what a front end shows comes from the `Report` an
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from refiner import codec, intake, skills
-from refiner.config import RefineConfig, held_out_share, plain, result_fields, secrets
-from refiner.engine import Emit, Engine, Event, RefinementRecords, StageStarted
-from refiner.errors import LabelError, OutputError, StoreError
-from refiner.executors.local import InlineExecutor, ThreadExecutor
-from refiner.ports import Embedder, Executor, Stage, Tools
-from refiner.registry import analyst
+from refiner.config import RefineConfig, held_out_share, plain, result_fields, unknown_window_words
+from refiner.engine import Emit, Event, Notice, RefinementRecords, StageStarted
+from refiner.errors import BudgetSpent, LabelError, StoreError, WaitingForReplies
+from refiner.ports import Stage, Tools
+from refiner.reporting.closing import opening_lines
 from refiner.reporting.report import Inputs, Report, Result
 from refiner.reporting.tree import write_tree
 from refiner.snapshot import Seen, Snapshot, known_tasks, take
@@ -34,14 +34,33 @@ from refiner.types import (
     Shortfall,
     SkillVersion,
     Summary,
+    Trace,
     Verdict,
 )
+from refiner.workspace.folder import DATABASE as DATABASE
+from refiner.workspace.folder import prepare as prepare
+from refiner.workspace.tools import engine_for
+from refiner.workspace.tools import tools_for as tools_for
+from refiner.workspace.usage import Meter, expected_of, expected_words, meter_of, metered, usage_of
 from storage import AddReport, JobStatus, Store
+
+if TYPE_CHECKING:
+    from refiner.workspace.desk import Workspace
+
+__all__ = ["Workspace", "export", "recall", "refine"]
 
 R = TypeVar("R")
 CORPUS = "corpus"
-DATABASE = "refiner.duckdb"
 _MEASURED = ("skill-refiner", "numpy", "scipy", "umap-learn", "hdbscan", "numba")
+
+
+def __getattr__(name: str) -> Any:
+    """The desk of the app, imported when first asked for: the command line does without it."""
+    if name != "Workspace":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from refiner.workspace.desk import Workspace
+
+    return Workspace
 
 
 def ignore(event: Event) -> None:
@@ -74,38 +93,11 @@ def export(database: Path, refinement_id: str, out: Path) -> Path:
     """Writes the output tree of a stored refinement into a new or empty folder and returns that folder."""
     if not database.exists():
         raise StoreError(f"{database}: there is no such database; name one with --db FILE")
-    prepare(out, fresh=True)
     with Store.open(database) as store:
-        write_tree(recall(store, refinement_id), out)
+        report = recall(store, refinement_id)
+    prepare(out, fresh=True)
+    write_tree(report, out)
     return out
-
-
-def prepare(out: Path, *, fresh: bool = False) -> None:
-    """Makes the output folder. Raises OutputError when it holds something that is not an earlier result."""
-    if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file; --out needs a folder")
-    known = () if fresh else (DATABASE, "run.json")
-    if out.is_dir() and any(out.iterdir()) and not any((out / name).exists() for name in known):
-        raise OutputError(f"{out} holds other files, so nothing was written; choose an empty or new folder with --out")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{out} cannot be made ({error.strerror}); choose another folder with --out") from error
-
-
-def tools_for(config: RefineConfig, environ: Mapping[str, str]) -> Tools:
-    """The analyst and the embedder that the configuration asks for."""
-    return Tools(analyst(config.analyst), _embedder(config, environ))
-
-
-def _embedder(config: RefineConfig, environ: Mapping[str, str]) -> Embedder:
-    if config.embedding_host is None or config.embedding_base_url is None:
-        from refiner.embedders.packaged import PackagedEmbedder
-
-        return PackagedEmbedder()
-    from refiner.embedders.endpoint import EndpointEmbedder
-
-    return EndpointEmbedder(config.embedding_base_url, config.embedding_model, secrets(environ).embedding_api_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +113,29 @@ class Session:
     def refine(self, base: SkillVersion, taken: intake.Intake) -> Result:
         """Stores what came in, runs the stages, writes the tree."""
         inputs, snapshot = self._freeze(taken)
+        meter = meter_of(self.tools)
+        for words in opening_lines(snapshot) if meter is None else self._forecast(meter, snapshot):
+            self.emit(Notice(words))
         refinement_id = self._start(base, inputs, snapshot)
         records = RefinementRecords(snapshot.training, base, self.store)
         try:
-            report = self._run(refinement_id, inputs, snapshot, records)
+            report = self._run(refinement_id, inputs, snapshot, records, meter)
         except BaseException as error:
             with suppress(StoreError):
-                status: JobStatus = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+                later = isinstance(error, KeyboardInterrupt | BudgetSpent | WaitingForReplies)
+                status: JobStatus = "interrupted" if later else "failed"
                 self.store.set_job(refinement_id, status)
             raise
         self.store.set_job(refinement_id, "done")
         return Result(
             report.skill_text, report.changes, report.proposals, report.verdicts, refinement_id, self.config.out, report
         )
+
+    def _forecast(self, meter: Meter, snapshot: Snapshot) -> list[str]:
+        """What is said before a model is asked."""
+        meter.expected = expected_of(self.config, snapshot.training)
+        window = unknown_window_words(self.config)
+        return [expected_words(self.config, meter.expected), *([window] if window else [])]
 
     def _freeze(self, taken: intake.Intake) -> tuple[Inputs, Snapshot]:
         added = self.store.add_traces(CORPUS, taken.traces)
@@ -162,14 +164,18 @@ class Session:
         self.store.set_job(refinement_id, "running")
         return refinement_id
 
-    def _run(self, refinement_id: str, inputs: Inputs, snapshot: Snapshot, records: RefinementRecords) -> Report:
-        executor = _executor(self.config)
-        engine = Engine(self.store, executor, self.tools, self._watched(refinement_id))
-        seconds = engine.run(refinement_id, self.strategy(self.config, self.tools), records)
+    def _run(
+        self, refinement_id: str, inputs: Inputs, snapshot: Snapshot, records: RefinementRecords, meter: Meter | None
+    ) -> Report:
+        engine = engine_for(self.config, self.store, self.tools, self._watched(refinement_id))
+        with metered(self.store, refinement_id, meter):
+            seconds = engine.run(refinement_id, self.strategy(self.config, self.tools), records)
         for stage, spent in seconds.items():
             self.store.finish_stage(refinement_id, stage, spent)
         made = self.store.refinement(refinement_id)
-        report = assemble(refinement_id, made, self.config, inputs, snapshot, records, seconds)
+        failed = failures(self.store, records)
+        usage = usage_of(self.store.events(refinement_id))
+        report = assemble(refinement_id, made, self.config, inputs, snapshot, records, seconds, failed, usage)
         write_tree(report, self.config.out)
         return report
 
@@ -182,12 +188,11 @@ class Session:
         return heard
 
 
-def _executor(config: RefineConfig) -> Executor:
-    return InlineExecutor() if config.workers == 1 else ThreadExecutor(config.workers)
-
-
 def _nothing_labelled(snapshot: Snapshot) -> str:
     counts = ", ".join(f"{count} {status}" for status, count in snapshot.statuses.items())
+    if snapshot.held_out_traces:
+        held_out = f"{snapshot.held_out_traces} traces are held out"
+        return f"no trace that passed or failed is left ({counts or 'none'}; {held_out}); lower --holdout"
     return f"no trace passed or failed ({counts}); outcomes are what is learned from: add --rewards FILE"
 
 
@@ -198,9 +203,16 @@ def _inputs(taken: intake.Intake, added: AddReport) -> Inputs:
     return Inputs(
         files=tuple(codec.to_plain(one) for one in taken.loaded.files),
         rejected=taken.loaded.rejected,
-        copies=len(taken.traces) - len({trace.id for trace in taken.traces}),
+        copies=_copies(taken.traces),
         warnings=(*taken.warnings, *conflicts),
     )
+
+
+def _copies(traces: Sequence[Trace]) -> int:
+    """How many traces only repeat one of the same id."""
+    counts = Counter(trace.id for trace in traces)
+    repeated = [(trace.id, trace.revision) for trace in traces if counts[trace.id] > 1]
+    return len(repeated) - len(set(repeated))
 
 
 def versions(embedder: str) -> dict[str, str]:
@@ -209,23 +221,32 @@ def versions(embedder: str) -> dict[str, str]:
 
 
 def recall(store: Store, refinement_id: str) -> Report:
-    """The report of a stored refinement. Raises StoreError when it is unknown or its traces are gone."""
+    """The report of a stored refinement. Raises StoreError when it is unknown, unfinished, or its traces are gone."""
     made = store.refinement(refinement_id)
-    started = next(event.body for event in store.events(refinement_id) if event.kind == "started")
-    config = _config(started["config"])
+    events = store.events(refinement_id)
+    started = next((event.body for event in reversed(events) if event.kind == "started"), None)
+    finished = {event.body["stage"]: event.body["seconds"] for event in events if event.kind == "stage_finished"}
+    if started is None or not finished:
+        raise StoreError(f"refinement {refinement_id} is not finished; run its command again, then export it")
+    config = stored_config(started["config"])
     seen = codec.from_plain(Seen, started["seen"])
     snapshot = seen.snapshot(list(store.traces(made.corpus)), store.notes(made.corpus))
     records = RefinementRecords(snapshot.training, store.skill(made.base), store)
-    tools = tools_for(config, {})
+    tools = tools_for(config, {}, plugged=False)
     for stage in cluster.stages(config, tools):
         records.keys[stage.name] = store.stage_keys(refinement_id, stage.name)
-    finished = [event.body for event in store.events(refinement_id) if event.kind == "stage_finished"]
-    seconds = {body["stage"]: body["seconds"] for body in finished}
     inputs = codec.from_plain(Inputs, started["inputs"])
-    return assemble(refinement_id, made, config, inputs, snapshot, records, seconds)
+    failed, usage = failures(store, records), usage_of(events)
+    return assemble(refinement_id, made, config, inputs, snapshot, records, finished, failed, usage)
 
 
-def _config(given: Mapping[str, Any]) -> RefineConfig:
+def failures(store: Store, records: RefinementRecords) -> tuple[str, ...]:
+    """The steps whose last attempt failed, each with its reason."""
+    keys = [key for of_stage in records.keys.values() for key in of_stage]
+    return tuple(f"{label}: {error}" for _, label, error in store.failures(keys))
+
+
+def stored_config(given: Mapping[str, Any]) -> RefineConfig:
     """The stored configuration; its ablations are already part of its settings."""
     return RefineConfig(**{name: value for name, value in given.items() if value not in (None, [])})
 
@@ -238,6 +259,8 @@ def assemble(
     snapshot: Snapshot,
     records: RefinementRecords,
     seconds: Mapping[str, float],
+    failed: tuple[str, ...],
+    usage: Mapping[str, Any] | None = None,
 ) -> Report:
     """The report of a finished refinement from what its stages produced."""
 
@@ -263,4 +286,6 @@ def assemble(
         verdicts=made_by("gate", Verdict),
         changes=made_by("merge", Change),
         findings=made_by("audit", Finding),
+        failed=failed,
+        usage=dict(usage or {}),
     )

@@ -1,0 +1,144 @@
+"""How a refinement goes: its stages as they pass, what failed, and what can be done with it now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages._ui import cards, session
+from pages._ui.text import count, duration, esc
+
+if TYPE_CHECKING:
+    from refiner.views import JobView, StageView
+
+STAGES = {
+    "contrast": "Contrast",
+    "summarise": "Summaries",
+    "embed": "Embeddings",
+    "cluster": "Clusters",
+    "propose": "Proposals",
+    "recur": "Recurrences",
+    "fold": "Folding",
+    "gate": "Evidence gate",
+    "merge": "Changes",
+    "audit": "Audits",
+}
+"""The stages of a refinement in the words of the screens."""
+
+MARKS = {"done": "✓", "running": "●", "waiting": "○"}
+STATES = {
+    "running": "Running",
+    "done": "Done",
+    "failed": "Failed",
+    "interrupted": "Interrupted",
+    "cancelled": "Cancelled",
+}
+LINKS = {"running": "for", "done": "in"}
+SHOWN = 50
+WORTH_SAYING = 3.0
+"""Seconds left from which on a guess helps."""
+
+
+def stages(job: JobView, *, heading: bool = True) -> None:
+    """How it stands, and a line for each stage: how far and how long. One piece, so that no half of it is old."""
+    head = f'<p class="sr-line sr-strong">{esc(headline(job))}</p>' if heading else ""
+    st.html(f'{head}<div class="sr-stages" role="list">{"".join(map(_stage, job.stages))}</div>')
+
+
+def headline(job: JobView) -> str:
+    """One line: how it stands, for how long, and what it is at."""
+    words = f"{STATES.get(job.status, job.status)} {LINKS.get(job.status, 'after')} {duration(job.seconds)}."
+    at_work = next((one for one in job.stages if one.state == "running"), None)
+    return f"{words} {_left(at_work)}" if at_work and job.status == "running" else words
+
+
+def failures(job: JobView) -> None:
+    """The steps that failed, each with the words of whoever refused."""
+    if not job.failures:
+        return
+    st.subheader(f"{count(len(job.failures), 'step')} failed", anchor=False)
+    rows = [(STAGES.get(row.stage, row.stage), row.label, row.error) for row in job.failures[:SHOWN]]
+    cards.table(("Stage", "Step", "What was answered"), rows)
+    if len(job.failures) > SHOWN:
+        cards.line(f"{count(len(job.failures) - SHOWN, 'more failed step')} of the same kind are not listed here.")
+
+
+def actions(job: JobView) -> None:
+    """What can be done with it now, and nothing else."""
+    with st.container(key="job_actions", horizontal=True, vertical_alignment="center", gap="small"):
+        if job.status == "running":
+            st.button("Cancel", key="job_cancel", icon=":material/stop:", on_click=cancel, args=(job.refinement_id,))
+            cards.line("What is finished is kept and can be reviewed.")
+            return
+        if job.reviewable and st.button("Review", key="job_review", type="primary", icon=":material/rate_review:"):
+            session.go("review", refinement=job.refinement_id)
+        if job.status != "done" or job.failures:
+            words = "Resume" if job.status != "done" else f"Retry {count(len(job.failures), 'failed step')}"
+            st.button(
+                words, key="job_resume", icon=":material/refresh:", on_click=resume, args=(job.refinement_id,),
+                type="secondary" if job.reviewable else "primary",
+            )  # fmt: skip
+        _again(job)
+
+
+def cancel(refinement: str) -> None:
+    """Stops a running refinement."""
+    if cards.attempt(session.workspace().cancel, refinement):
+        cards.notice("say", "Cancelled. What is finished is being merged; it can be reviewed in a moment.")
+
+
+def resume(refinement: str) -> None:
+    """Goes on with a refinement; finished steps are not done again."""
+    cards.attempt(session.workspace().resume, refinement)
+    session.put(refinement=refinement)
+
+
+def _rerun(refinement: str) -> None:
+    stage = str(st.session_state.get("job_stage") or "cluster")
+    cards.attempt(session.workspace().rerun, refinement, stage)
+    session.put(refinement=refinement)
+
+
+def _again(job: JobView) -> None:
+    names = [one.name for one in job.stages if one.state == "done"]
+    if not names:
+        return
+    with st.popover("Run again from a stage", key="job_again", type="tertiary"):
+        st.text("Earlier stages keep their results; decisions on equal changes stay.")
+        st.selectbox(
+            "From", names, index=_start(names), key="job_stage", format_func=lambda name: STAGES.get(name, name)
+        )
+        st.button("Run again", key="job_rerun", type="primary", on_click=_rerun, args=(job.refinement_id,))
+
+
+def _start(names: list[str]) -> int:
+    return names.index("cluster") if "cluster" in names else 0
+
+
+def _stage(stage: StageView) -> str:
+    # A waiting stage may have done its steps in an earlier pass; what counts here is this one.
+    part = stage.done / stage.total if stage.total and stage.state == "running" else 0.0
+    share = 100 if stage.state == "done" else round(100 * part)
+    steps = f"{stage.done:,} of {stage.total:,}" if stage.total and stage.state != "waiting" else ""
+    failed = f", {stage.failed} failed" if stage.failed else ""
+    clock = "" if stage.state == "waiting" else "< 1 s" if stage.seconds < 1 else duration(stage.seconds)
+    return (
+        f'<div class="sr-stage {esc(stage.state)}" role="listitem">'
+        f'<span class="mark">{MARKS.get(stage.state, "")}</span>'
+        f"<span>{esc(STAGES.get(stage.name, stage.name))}</span>"
+        f'<span class="bar"><i style="width:{share}%"></i></span>'
+        f'<span class="n">{steps}{failed}</span><span class="n">{esc(clock)}</span></div>'
+    )
+
+
+def _left(stage: StageView) -> str:
+    name = STAGES.get(stage.name, stage.name).lower()
+    if stage.seconds <= 0 or not 0 < stage.done < stage.total:
+        return f"Now: {name}."
+    rate = stage.done / stage.seconds
+    left = (stage.total - stage.done) / rate
+    if left < WORTH_SAYING:
+        return f"Now: {name}."
+    pace = f"{rate:,.0f} steps a second" if rate >= 1 else f"{1 / rate:,.0f} s a step"
+    return f"Now: {name}, {pace}, {duration(left)} left in this stage."

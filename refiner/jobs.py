@@ -1,0 +1,118 @@
+"""A worker that does one job at a time in a thread and can be asked to stop between steps. Knows no storage."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+from refiner.errors import JobRunning
+
+Stop = Literal["cancel", "close"]
+
+
+class Stopped(BaseException):
+    """Raised inside of a job that was asked to stop. `why`: a person cancelled, or the program ends."""
+
+    def __init__(self, why: Stop) -> None:
+        super().__init__(why)
+        self.why: Stop = why
+
+
+@dataclass(slots=True)
+class Ticket:
+    """One job's side of the talk. `check` between two steps; `ended` is set when the job is over, well or not."""
+
+    name: str = ""
+    why: Stop | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def check(self) -> None:
+        """Raises Stopped when the job was asked to stop."""
+        if self.why is not None:
+            raise Stopped(self.why)
+
+
+Work = Callable[[Ticket], None]
+"""A job. It reports its own end; an exception that leaves it is handed to the worker's `lost`."""
+
+
+class Worker:
+    """At most one job at a time, each in a thread of its own that does not keep the process alive."""
+
+    def __init__(self, lost: Callable[[str, BaseException], None]) -> None:
+        self._lost = lost
+        self._lock = threading.Lock()
+        self._current: Ticket | None = None
+        self._closed = False
+
+    def running(self) -> str | None:
+        """The name of the job at work, or None (also while one is only being prepared)."""
+        current = self._current
+        return (current.name or None) if current else None
+
+    @contextmanager
+    def claim(self) -> Iterator[Callable[[str, Work], None]]:
+        """Reserves the worker while a job is prepared; inside, the yielded function starts it.
+
+        Raises JobRunning when another job has it.
+        """
+        ticket = self._reserve()
+        started = False
+
+        def start(name: str, work: Work) -> None:
+            nonlocal started
+            ticket.name, started = name, True
+            threading.Thread(target=self._run, args=(ticket, work), name=f"job {name}", daemon=True).start()
+
+        try:
+            yield start
+        finally:
+            if not started:
+                self._release(ticket)
+
+    def stop(self, name: str, why: Stop = "cancel") -> bool:
+        """Asks the job to stop after the step at work; whether it was running."""
+        with self._lock:
+            current = self._current
+            if current is None or current.name != name:
+                return False
+            current.why = current.why or why
+            return True
+
+    def join(self, seconds: float | None = None) -> bool:
+        """Waits until no job is at work; False when that took longer."""
+        current = self._current
+        return current is None or current.ended.wait(seconds)
+
+    def close(self) -> None:
+        """Stops the job at work and waits for the end of its step; no other one starts."""
+        with self._lock:
+            self._closed = True
+            if self._current is not None:
+                self._current.why = "close"
+        self.join()
+
+    def _reserve(self) -> Ticket:
+        with self._lock:
+            if self._closed:
+                raise JobRunning("the workspace is being closed; open it again")
+            if self._current is not None:
+                raise JobRunning("a refinement is running, and only one runs at a time; wait for it, or cancel it")
+            self._current = Ticket()
+            return self._current
+
+    def _run(self, ticket: Ticket, work: Work) -> None:
+        try:
+            work(ticket)
+        except BaseException as error:
+            self._lost(ticket.name, error)
+        finally:
+            self._release(ticket)
+
+    def _release(self, ticket: Ticket) -> None:
+        with self._lock:
+            self._current = None
+        ticket.ended.set()

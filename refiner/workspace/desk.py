@@ -1,0 +1,273 @@
+"""The desk that a front end works at: one method a read or a command, each a plain value back. Draws nothing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from refiner.errors import ConfigError
+from refiner.jobs import Worker
+from refiner.merge import Merged
+from refiner.reporting.report import Report
+from refiner.skills import skeleton
+from refiner.types import Decision, Status
+from refiner.views import (
+    CorpusCard,
+    CorpusView,
+    Estimate,
+    Exports,
+    IngestReport,
+    JobView,
+    LabelRow,
+    RefinementCard,
+    Review,
+    SkillView,
+    TraceView,
+    Upload,
+)
+from refiner.workspace.corpora import Corpora
+from refiner.workspace.deciding import Deciding, Preview
+from refiner.workspace.digest import Digests
+from refiner.workspace.evidence import Evidence
+from refiner.workspace.exporting import Exporting
+from refiner.workspace.labelling import Labelling
+from refiner.workspace.plan import Planner
+from refiner.workspace.progress import Progress
+from refiner.workspace.reports import Reports
+from refiner.workspace.room import REVIEWER, Room
+from refiner.workspace.running import Running
+from refiner.workspace.sample import Sample
+from refiner.workspace.startskill import MAIN, StartSkills, from_files, from_uploads
+from refiner.workspace.taking import Reading, Taking
+
+
+class Workspace:
+    """One open database. Every method may be called from any thread; every one may raise RefinerError with words."""
+
+    def __init__(self, room: Room) -> None:
+        digests = Digests(room.store)
+        self._room = room
+        self._corpora = Corpora(room, digests, StartSkills(room))
+        self._taking = Taking(room, digests)
+        self._labelling = Labelling(room, digests)
+        self._reports = Reports(self._corpora)
+        self._deciding = Deciding(room, self._reports)
+        self._worker = Worker(lambda name, error: self._running.lost(name, error))
+        self._running = Running(Planner(self._corpora), self._reports, self._worker, self._deciding.carry_over)
+        self._progress = Progress(room, self._reports)
+        self._exporting = Exporting(room, self._deciding)
+        self._evidence = Evidence(self._corpora, self._reports)
+
+    @classmethod
+    def open(
+        cls, path: Path, *, clock: Callable[[], float] = time.time, environ: Mapping[str, str] | None = None
+    ) -> Workspace:
+        """Opens or makes the database. Raises StoreBusy when another process has it, naming that process."""
+        return cls(Room.open(Path(path), clock, os.environ if environ is None else environ))
+
+    def close(self) -> None:
+        """Stops the job at work after its step (it can be resumed), and lets the file go. Closing twice is fine."""
+        self._worker.close()
+        self._room.store.close()
+
+    def reviewer(self) -> str:
+        """The name that decisions and labels are kept under."""
+        return self._room.reviewer()
+
+    def set_reviewer(self, name: str) -> None:
+        """Sets the reviewer. Raises ConfigError for an empty name."""
+        name = " ".join(name.split())[:80]
+        if not name:
+            raise ConfigError("the reviewer needs a name; decisions are kept under it")
+        self._room.store.put_setting(REVIEWER, name)
+
+    def corpora(self) -> list[CorpusCard]:
+        """Every corpus, oldest first."""
+        return [self._corpora.card(entry) for entry in self._corpora.entries()]
+
+    def create_corpus(self, name: str) -> None:
+        """Makes an empty corpus. Raises ConfigError when the name is taken or unusable."""
+        self._corpora.create(name)
+
+    def remove_corpus(self, name: str) -> None:
+        """Takes a corpus away, with its labels and refinements. Raises ConfigError when there is none of that name."""
+        entry = self._corpora.entry(name)
+        running = self._worker.running()
+        if running is not None and self._reports.corpus(running) == entry.id:
+            raise ConfigError(f'a refinement of "{name}" is running; cancel it first')
+        self._corpora.remove(name)
+
+    def corpus(self, name: str) -> CorpusView:
+        """Everything about a corpus. Raises ConfigError when there is none of that name."""
+        return self._corpora.view(self._corpora.entry(name))
+
+    def load_sample(self) -> str:
+        """The name of the scripted sample corpus, loaded with its labels and skill unless it is there."""
+        return Sample(self._corpora, self._taking).load()
+
+    def ingest(self, name: str, uploads: Sequence[Upload], *, task_key: str | None = None) -> IngestReport:
+        """Adds traces and label files to a corpus; what cannot be used is in the report, with its reason."""
+        return self._taking.take(self._corpora.own(name), uploads, Reading(task_key))
+
+    def last_upload(self, name: str) -> IngestReport | None:
+        """The report of the latest upload or label file, or None."""
+        return self._taking.last(self._corpora.entry(name))
+
+    def attach_labels(
+        self, name: str, upload: Upload, *, pass_at: float = 1.0, lower_is_better: bool = False
+    ) -> IngestReport:
+        """Adds a label or feedback file. Raises LabelError when nothing of it fits, with examples of both ids."""
+        return self._taking.attach(self._corpora.own(name), upload, Reading(None, pass_at, lower_is_better))
+
+    def label(self, name: str, trace_id: str, status: Status, *, note: str | None = None) -> None:
+        """Says how a trace ended, as the reviewer; a note becomes its feedback."""
+        self._labelling.label(self._corpora.entry(name), trace_id, status, note)
+
+    def dispute(self, name: str, trace_id: str, reason: str) -> None:
+        """Sets the outcome of a trace aside: from the next refinement on it is on neither side."""
+        self._labelling.dispute(self._corpora.entry(name), trace_id, reason)
+
+    def label_rows(self, name: str, *, status: str | None = None, offset: int = 0, limit: int = 60) -> list[LabelRow]:
+        """Traces to label, in external-id order: those of one outcome, or all."""
+        return self._labelling.rows(self._corpora.entry(name), status, offset, limit)
+
+    def read_skill(self, uploads: Sequence[Upload]) -> dict[str, bytes]:
+        """The files of an uploaded skill: single files, a folder, or a zip of one. Raises SkillError with words."""
+        return from_uploads(uploads)
+
+    def set_skill(
+        self, name: str, files: Mapping[str, bytes] | None, *, main: str = MAIN, skill_name: str | None = None
+    ) -> SkillView:
+        """Sets the start skill; None starts from a skeleton. Raises SkillError when the files cannot be one."""
+        entry = self._corpora.own(name)
+        skill = skeleton(skill_name or name) if files is None else from_files(files, main)
+        return self._corpora.skills.set(entry.id, skill)
+
+    def estimate(self, name: str, settings: Mapping[str, Any]) -> Estimate:
+        """What a refinement would take; `blocked` says why it cannot be started."""
+        running = self._worker.running() is not None
+        return self._running.planner.estimate(self._corpora.entry(name), settings, running)
+
+    def start(self, name: str, settings: Mapping[str, Any]) -> str:
+        """Starts a refinement and returns its id at once. Raises JobRunning, ConfigError or LabelError."""
+        return self._running.start(self._corpora.entry(name), dict(settings))
+
+    def job(self, refinement_id: str) -> JobView:
+        """Where a refinement stands. Raises StoreError when there is none of that id."""
+        return self._progress.job(refinement_id)
+
+    def running(self) -> str | None:
+        """The refinement at work, or None."""
+        return self._worker.running()
+
+    def cancel(self, refinement_id: str) -> None:
+        """Stops a refinement after the step at work; what is finished is kept and can be reviewed."""
+        self._running.cancel(refinement_id)
+
+    def resume(self, refinement_id: str) -> None:
+        """Goes on where a refinement stopped, and tries again what failed. Raises JobRunning."""
+        self._running.resume(refinement_id)
+
+    def rerun(self, refinement_id: str, stage: str) -> None:
+        """Does a stage and all after it anew. Raises JobRunning, or ConfigError for an unknown stage."""
+        self._running.rerun(refinement_id, stage)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits until no job is at work; False when that took longer. For scripts and tests; pages poll `job`."""
+        return self._worker.join(seconds)
+
+    def refinements(self, name: str) -> list[RefinementCard]:
+        """The refinements of a corpus, newest first."""
+        return self._progress.cards(self._corpora.entry(name))
+
+    def corpus_of(self, refinement_id: str) -> str:
+        """The name of the corpus of a refinement. Raises StoreError or ConfigError when it is gone."""
+        return self._corpora.by_id(self._reports.corpus(refinement_id)).name
+
+    def report(self, refinement_id: str) -> Report:
+        """What the refinement found. Raises NotReady while it runs, or when it stopped too early."""
+        return self._reports.report(refinement_id)
+
+    def newer(self, refinement_id: str) -> tuple[int, int]:
+        """How many traces and labels have arrived since the refinement was started."""
+        return self._progress.newer(refinement_id)
+
+    def open_result(self, folder: Path) -> str:
+        """Copies the finished refinement of a command line's output folder here, for reading; its id."""
+        return self._reports.open_result(Path(folder))
+
+    def review(self, refinement_id: str) -> Review:
+        """The queue as it stands. Raises NotReady like `report`."""
+        return self._deciding.review(refinement_id)
+
+    def decide(
+        self,
+        refinement_id: str,
+        change_id: str,
+        action: Literal["accept", "reject", "amend", "skip"],
+        *,
+        shown_at: float,
+        seen: str,
+        reason_code: str = "",
+        reason: str = "",
+        amended: str | None = None,
+    ) -> Review:
+        """Decides on a change shown since `shown_at` (seconds since 1970) whose hash was `seen`.
+
+        Raises DecisionRefused: too_fast, stale, needs_reason (an unsupported change), blocked (no place, an error of
+        the specification, or a quarantine, which the reason code `released` with a reason lets go), conflict. Saying
+        the same again changes nothing. `amended` is the whole text that stands in for the item's `text`.
+        """
+        return self._deciding.decide(
+            refinement_id,
+            change_id,
+            action,
+            shown_at=shown_at,
+            seen=seen,
+            reason_code=reason_code,
+            reason=reason,
+            amended=amended,
+        )
+
+    def undo(self, refinement_id: str) -> Decision | None:
+        """Takes back the reviewer's own latest act (a bulk one as a whole) while it still counts, and returns it."""
+        return self._deciding.undo(refinement_id)
+
+    def accept_supported(self, refinement_id: str) -> Review:
+        """Accepts every supported change that is still open, as one act."""
+        return self._deciding.accept_supported(refinement_id)
+
+    def last_event(self, refinement_id: str) -> int:
+        """The length of the decision log: cheap, for polling."""
+        return self._deciding.last_event(refinement_id)
+
+    def decisions(self, refinement_id: str) -> list[Decision]:
+        """The decision log, in order."""
+        return self._deciding.decisions(refinement_id)
+
+    def merged(self, refinement_id: str, *, upto: int | None = None, preview: Preview = "none") -> Merged:
+        """The skill with what is accepted: now, or after the first `upto` events of the log.
+
+        Previews decide nothing: `supported` adds what `accept_supported` would; `automatic` is what the command line
+        merges.
+        """
+        return self._deciding.merged(refinement_id, upto, preview)
+
+    def carry_over(self, from_refinement: str, to_refinement: str) -> int:
+        """Brings decisions on equal changes to a later refinement as `carried` events; how many."""
+        return self._deciding.carry_over(from_refinement, to_refinement)
+
+    def trace(self, trace_id: str, *, refinement_id: str | None = None) -> TraceView:
+        """A trace with its quotes. Raises StoreError when there is none of that id."""
+        return self._evidence.trace(trace_id, refinement_id)
+
+    def nearest_opposite(self, refinement_id: str, change_id: str, n: int = 5) -> list[TraceView]:
+        """Counter-examples: the nearest training traces of the other outcome, those of the same tasks first."""
+        return self._evidence.nearest_opposite(refinement_id, change_id, n)
+
+    def exports(self, refinement_id: str) -> Exports:
+        """Everything that can be downloaded now."""
+        return self._exporting.exports(refinement_id)

@@ -1,0 +1,152 @@
+"""What a refinement of a corpus would work on, and what it would take: settings, snapshot, skill. Starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from refiner import codec, config, ingest
+from refiner.config import RefineConfig
+from refiner.errors import ConfigError, LabelError, RefinerError
+from refiner.reporting.report import Inputs
+from refiner.resources import SETTINGS
+from refiner.snapshot import Snapshot, held_out, known_tasks, limited, take
+from refiner.stages.embed import BATCH
+from refiner.types import SkillVersion, Trace
+from refiner.views import Estimate, IngestReport
+from refiner.workspace.corpora import Corpora, Entry, warnings
+
+ELSEWHERE = {
+    "skill_file": "set the start skill on the corpus page",
+    "skill_name": "set the start skill on the corpus page",
+    "raw_jsonl": "add traces on the corpus page",
+    "binary_rewards": "add labels on the corpus page",
+    "ground_truth_file": "add labels on the corpus page",
+    "output_dir": "export on the skill page",
+    "db": "choose the database when the app is started",
+    "task_key": "name it when traces are added",
+    "pass_at": "choose it when labels are added",
+    "lower_is_better": "choose it when labels are added",
+}
+"""Settings of the command line that a page has another place for."""
+
+# Measured with the offline analyst on two cores: importing and compiling, then by trace.
+SECONDS_FIXED, SECONDS_TRACE, SECONDS_CALL = 5.0, 0.02, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A refinement that could be started."""
+
+    config: RefineConfig
+    base: SkillVersion
+    snapshot: Snapshot
+    inputs: Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """Plans for the corpora of one database."""
+
+    corpora: Corpora
+
+    def settings(self, given: Mapping[str, Any]) -> RefineConfig:
+        """The configuration. Raises ConfigError for an unknown, wrong or misplaced setting."""
+        names = {alias: spec.name for spec in config.specs().values() for alias in (spec.name, *spec.aliases)}
+        for key, value in given.items():
+            place = ELSEWHERE.get(names.get(key.replace("-", "_"), ""))
+            if place and value is not None:
+                raise ConfigError(f"{key} is not set here: {place}")
+        return config.load(given, self.corpora.room.environ, Path(SETTINGS))[0]
+
+    def plan(self, entry: Entry, given: Mapping[str, Any]) -> Plan:
+        """Everything a refinement needs. Raises ConfigError, or LabelError when there is nothing to learn from."""
+        if entry.opened:
+            raise ConfigError(f'"{entry.name}" is a result that was opened for reading; refine a corpus of your own')
+        chosen = self.settings(given)
+        store, digest = self.corpora.room.store, self.corpora.digests.of(entry.id)
+        traces = limited(assigned(list(store.traces(entry.id))), chosen.limit)
+        share = config.held_out_share(chosen.rules, chosen.holdout, known_tasks(traces))
+        snapshot = take(traces, digest.outcomes, store.notes(entry.id), share)
+        if not snapshot.training:
+            raise LabelError(_nothing_to_learn_from(len(traces), snapshot))
+        return Plan(chosen, self.corpora.skills.get(entry.id, entry.name), snapshot, self._inputs(entry))
+
+    def estimate(self, entry: Entry, given: Mapping[str, Any], running: bool) -> Estimate:
+        """What it would take, from the cards alone; never raises for what a person can mend."""
+        try:
+            chosen = self.settings(given)
+        except RefinerError as error:
+            return Estimate(0, 0, 0, 0, 0.0, 0, 0, 0.0, (), str(error))
+        digest = self.corpora.digests.of(entry.id)
+        bare = [
+            Trace(entry.id, card.external_id, card.format, "", card.task_id, card.task_id_origin, ())
+            for card in digest.cards
+        ]
+        traces = limited(bare, chosen.limit)
+        share = config.held_out_share(chosen.rules, chosen.holdout, known_tasks(traces))
+        kept = [trace for trace in traces if not held_out(trace.task_id, share)]
+        ends = [digest.outcome(trace.id).status for trace in kept]
+        failing, passing = ends.count("fail"), ends.count("pass")
+        calls, tokens = _calls(chosen, failing + passing, sum(card.size for card in digest.cards) / max(1, len(bare)))
+        steps = failing + passing + -(-failing // BATCH) + -(-passing // BATCH) + 6
+        return Estimate(
+            failing=failing,
+            passing=passing,
+            held_out_tasks=len({trace.task_id for trace in traces} - {trace.task_id for trace in kept}),
+            steps=steps,
+            seconds=round(
+                SECONDS_FIXED + SECONDS_TRACE * (failing + passing) + SECONDS_CALL * calls / chosen.workers, 1
+            ),
+            calls=calls,
+            tokens=tokens,
+            money=0.0,
+            warnings=tuple(warnings(digest)),
+            blocked=_blocked(entry, len(digest.cards), failing + passing, running),
+        )
+
+    def _inputs(self, entry: Entry) -> Inputs:
+        """What was uploaded, all uploads together."""
+        events = self.corpora.room.store.corpus_events(entry.id, "upload")
+        reports: list[IngestReport] = [codec.from_plain(IngestReport, event.body) for event in events]
+        return Inputs(
+            files=tuple(codec.to_plain(row) for report in reports for row in report.files),
+            rejected=tuple(bad for report in reports for bad in report.rejected),
+            copies=sum(report.duplicates for report in reports),
+            warnings=tuple(words for report in reports for words in (*report.warnings, *report.conflicts)),
+        )
+
+
+def _calls(chosen: RefineConfig, traces: int, characters: float) -> tuple[int, int]:
+    """Calls and tokens of a model: a summary a trace, then a proposal and the judgements for a group in eight."""
+    if chosen.analyst == "offline":
+        return 0, 0
+    groups = -(-traces // 8)
+    calls = traces + groups * (1 + chosen.votes)
+    trace_tokens = min(characters / 4, chosen.window)
+    return calls, round(traces * trace_tokens + groups * (1 + chosen.votes) * min(8 * 400, chosen.window))
+
+
+def assigned(traces: list[Trace]) -> list[Trace]:
+    """The traces of a corpus with the tasks that the rule gives them over all of it."""
+    return list(ingest.assign_tasks(traces))
+
+
+def _nothing_to_learn_from(traces: int, snapshot: Snapshot) -> str:
+    if not traces:
+        return "this corpus has no traces yet; add some on the corpus page"
+    if snapshot.held_out_traces:
+        return "no trace that passed or failed is left after holding tasks out; lower the held-out share"
+    return "no trace passed or failed, and outcomes are what is learned from; add labels on the corpus page"
+
+
+def _blocked(entry: Entry, traces: int, usable: int, running: bool) -> str | None:
+    if entry.opened:
+        return "This is a result that was opened for reading. Create a corpus of your own to refine."
+    if not traces:
+        return "This corpus has no traces yet. Add some on the corpus page."
+    if not usable:
+        return "No trace passed or failed yet, and outcomes are what is learned from. Add labels on the corpus page."
+    return "Another refinement is running. Wait for it, or cancel it." if running else None

@@ -1,0 +1,216 @@
+"""Uploads become traces and labels of a corpus. Never all or nothing: what cannot be used is a row with its reason."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from refiner import codec, ingest, labels, registry
+from refiner.errors import FormatError, LabelError
+from refiner.labels import LabelFile
+from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
+from refiner.views import FileRow, IngestReport, Upload
+from refiner.workspace.corpora import Entry
+from refiner.workspace.digest import Card, Digests
+from refiner.workspace.room import Room
+from refiner.workspace.uploads import Limits, Unpacked
+from storage import AddReport
+
+LABELS = "labels"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How label values and records are read."""
+
+    task_key: str | None = None
+    pass_at: float = 1.0
+    lower_is_better: bool = False
+
+
+@dataclass(slots=True)
+class _Read:
+    """What the trace files of an upload hold."""
+
+    traces: list[Trace] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    notes: list[EvaluatorNote] = field(default_factory=list)
+    rejected: list[BadRecord] = field(default_factory=list)
+    formats: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def take(self, path: str, item: ingest.Item) -> None:
+        if isinstance(item, Trace):
+            self.traces.append(item)
+            self.counts[path] += 1
+        elif isinstance(item, Outcome):
+            self.outcomes.append(item)
+        elif isinstance(item, EvaluatorNote):
+            self.notes.append(item)
+        else:
+            self.rejected.append(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """Takes uploads into corpora of one database."""
+
+    room: Room
+    digests: Digests
+    limits: Limits = field(default_factory=Limits)
+
+    def take(self, entry: Entry, uploads: Sequence[Upload], reading: Reading) -> IngestReport:
+        """Traces first, then the label files among the uploads; the report is kept with the corpus."""
+        with tempfile.TemporaryDirectory(prefix="refiner-upload-") as folder:
+            root, beside = Path(folder, "traces"), Path(folder, LABELS)
+            root.mkdir()
+            unpacked = Unpacked(root, self.limits).take(uploads)
+            label_files = _apart(unpacked, beside)
+            read = _read(root, entry.id, reading.task_key)
+            report = _report(unpacked, label_files, read, self._store(entry, read))
+            reached = set[str]()
+            for name in label_files:
+                report = self._labels(entry, beside / name, reading, report, reached)
+        return self._kept(entry, report)
+
+    def attach(self, entry: Entry, upload: Upload, reading: Reading) -> IngestReport:
+        """Labels alone. Raises LabelError when the file is none, or matches no trace (with examples of both)."""
+        with tempfile.TemporaryDirectory(prefix="refiner-upload-") as folder:
+            unpacked = Unpacked(Path(folder), self.limits).take([upload])
+            if not unpacked.files:
+                raise LabelError(f"{unpacked.rejected[0].path}: {unpacked.rejected[0].reason}; give a JSON or CSV file")
+            report, reached = IngestReport(rejected=tuple(unpacked.rejected)), set[str]()
+            for name in unpacked.files:
+                report = self._attached(entry, unpacked.folder / name, reading, report, reached)
+        return self._kept(entry, report)
+
+    def last(self, entry: Entry) -> IngestReport | None:
+        """The report of the latest upload, or None."""
+        events = self.room.store.corpus_events(entry.id, "upload")
+        return codec.from_plain(IngestReport, events[-1].body) if events else None
+
+    def _kept(self, entry: Entry, report: IngestReport) -> IngestReport:
+        self.room.store.corpus_event(entry.id, "upload", codec.to_plain(report))
+        return report
+
+    def _store(self, entry: Entry, read: _Read) -> AddReport:
+        store = self.room.store
+        added = store.add_traces(entry.id, read.traces)
+        store.add_outcomes(list(dict.fromkeys(read.outcomes)))
+        store.add_notes(list(dict.fromkeys(read.notes)))
+        cards = {(card.trace_id, card.revision): card for card in map(Card.of, read.traces)}
+        store.put_cards([(card.trace_id, card.revision, card.body()) for card in cards.values()])
+        return added
+
+    def _labels(
+        self, entry: Entry, path: Path, reading: Reading, report: IngestReport, reached: set[str]
+    ) -> IngestReport:
+        """The report with this label file attached, or with the reason why it could not be."""
+        try:
+            return self._attached(entry, path, reading, report, reached)
+        except LabelError as error:
+            bad = BadRecord(path.name, 0, str(error))
+            row = FileRow(path.name, LABELS, 0, 1)
+            return replace(report, files=(*report.files, row), rejected=(*report.rejected, bad))
+
+    def _attached(
+        self, entry: Entry, path: Path, reading: Reading, report: IngestReport, reached: set[str]
+    ) -> IngestReport:
+        """The report with a label file attached; `reached` collects the traces it is about. Raises LabelError."""
+        ids = [card.external_id for card in self.digests.of(entry.id).cards]
+        if not ids:
+            raise LabelError(f"{path.name}: there are no traces yet to label; add the traces first, then this file")
+        try:
+            rewards, texts = _label_file(path, reading)
+            attached = labels.attach(entry.id, ids, rewards, texts)
+        except LabelError as error:
+            raise LabelError(str(error).replace(str(path), path.name)) from error
+        self.room.store.add_outcomes(attached.outcomes)
+        reached.update(outcome.trace_id for outcome in attached.outcomes)
+        rejected = () if rewards is None else tuple(replace(one, path=path.name) for one in rewards.rejected)
+        return replace(
+            report,
+            labels=len(reached),
+            files=(*report.files, FileRow(path.name, LABELS, 0, len(rejected))),
+            rejected=(*report.rejected, *rejected),
+            warnings=(*report.warnings, *attached.report.sentences()),
+        )
+
+
+def _report(unpacked: Unpacked, label_files: Sequence[str], read: _Read, added: AddReport) -> IngestReport:
+    rejected = [*unpacked.rejected, *read.rejected]
+    bad = Counter(one.path for one in rejected)
+    names = [name for name in unpacked.files if name not in label_files]
+    rows = [FileRow(name, read.formats.get(name, ""), read.counts[name], bad[name]) for name in names]
+    rows += [FileRow(one.path, "", 0, 1) for one in unpacked.rejected]
+    conflicts = (
+        f"{name}: the trace in {new} contradicts the one in {old}, which stays." for name, old, new in added.conflicts
+    )
+    return IngestReport(
+        accepted=added.added,
+        duplicates=added.duplicates,
+        grown=added.grown,
+        files=tuple(rows),
+        rejected=tuple(rejected),
+        conflicts=tuple(conflicts),
+    )
+
+
+def _apart(unpacked: Unpacked, folder: Path) -> list[str]:
+    """Moves the label files into a folder of their own and returns their names."""
+    found = [name for name in unpacked.files if _is_labels(unpacked.folder / name)]
+    for name in found:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (unpacked.folder / name).rename(folder / name)
+    return found
+
+
+def _is_labels(path: Path) -> bool:
+    with path.open("rb") as stream:
+        head = stream.read(ingest.HEAD)
+    known = registry.detect(head) is not None or registry.recognise(head) is not None
+    return not known and labels.looks_like_labels(head)
+
+
+def _label_file(path: Path, reading: Reading) -> tuple[LabelFile | None, dict[str, str] | None]:
+    """Outcomes, or feedback texts where the file holds those. Raises LabelError with what is wrong."""
+    try:
+        below = reading.lower_is_better
+        return labels.load_rewards(path, pass_at=reading.pass_at, lower_is_better=below), None
+    except LabelError as error:
+        texts = _texts(path)
+        if texts is None:
+            raise error
+        return None, texts
+
+
+def _texts(path: Path) -> dict[str, str] | None:
+    """The feedback of a file; None when it holds none (words like "pass" are outcomes written wrongly, not texts)."""
+    try:
+        texts = labels.load_feedback(path)
+    except LabelError:
+        return None
+    return None if all(_is_outcome(text) for text in texts.values()) else texts
+
+
+def _is_outcome(text: str) -> bool:
+    try:
+        labels.status_of(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _read(folder: Path, corpus: str, task_key: str | None) -> _Read:
+    """The items of every file of the folder, tasks not yet assigned."""
+    read = _Read()
+    try:
+        for path, form, item in ingest.read([folder], corpus=corpus, task_key=task_key):
+            read.formats.setdefault(path, form)
+            read.take(path, item)
+    except FormatError as error:
+        read.rejected.append(BadRecord(error.path, error.line, str(error)))
+    return read

@@ -1,0 +1,125 @@
+"""Analyst, embedder, transport, executor and engine put together from a configuration. Reads and writes nothing yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from refiner.config import RefineConfig, secrets
+from refiner.engine import COMMIT_STEPS, Emit, Engine
+from refiner.errors import ConfigError
+from refiner.executors.local import InlineExecutor, ThreadExecutor
+from refiner.ports import Embedder, Executor, Ledger, Tools
+from refiner.registry import analyst
+
+if TYPE_CHECKING:
+    from refiner.analysts.model.redaction import Redactor
+    from refiner.ports import Vectors
+    from refiner.transports import Reply, Request, Transport
+
+CAPABILITIES = ".endpoints.json"
+"""What endpoints can do, learnt once; lies beside the database."""
+
+
+def tools_for(config: RefineConfig, environ: Mapping[str, str], *, plugged: bool = True) -> Tools:
+    """The analyst and the embedder that the configuration asks for.
+
+    `plugged` false: for reading stored results; nothing can be asked, and no key, address or folder needs to be there.
+    Raises ConfigError for what cannot work.
+    """
+    transport = None
+    if config.analyst == "model":
+        transport = transport_for(config, environ) if plugged else Unplugged()
+    return Tools(analyst(config, transport), embedder_for(config, environ))
+
+
+@dataclass(frozen=True, slots=True)
+class Unplugged:
+    """A transport to nobody."""
+
+    name: str = "none"
+
+    def complete(self, request: Request) -> Reply:
+        raise ConfigError(f"{request.label}: a stored result is being read; no model is asked")
+
+
+def transport_for(config: RefineConfig, environ: Mapping[str, str]) -> Transport:
+    """The way to the model, with its recorder and its ledger. A replay costs nothing and is not metered."""
+    from refiner.transports.cost import Ledger, Metered
+    from refiner.transports.record import Recorder
+
+    found = _plain(config, environ)
+    if config.transport == "replay":
+        return found
+    if config.record is not None:
+        found = Recorder(found, config.record)
+    models = [model for model in dict.fromkeys((config.model, config.gate_model)) if model]
+    return Metered(found, Ledger(config.max_cost, config.max_tokens_total, models))
+
+
+def _plain(config: RefineConfig, environ: Mapping[str, str]) -> Transport:
+    if config.transport == "replay" and config.replay_dir is not None:
+        from refiner.transports.replay import ReplayTransport
+
+        return ReplayTransport(config.replay_dir)
+    if config.transport == "handoff" and config.handoff_dir is not None:
+        from refiner.transports.handoff import HandoffTransport
+
+        return HandoffTransport(config.handoff_dir)
+    from refiner.transports.capability import Capabilities
+    from refiner.transports.http import HttpTransport
+
+    capabilities = Capabilities(_beside_database(config))
+    return HttpTransport(config.base_url, secrets(environ).llm_api_key, capabilities=capabilities)
+
+
+def _beside_database(config: RefineConfig) -> Path | None:
+    folder = config.db.parent if config.db is not None else config.output_dir
+    return None if folder is None else folder / CAPABILITIES
+
+
+def embedder_for(config: RefineConfig, environ: Mapping[str, str]) -> Embedder:
+    """The packaged embedder, or an endpoint that only sees redacted text."""
+    if config.embedding_host is None or config.embedding_base_url is None:
+        from refiner.embedders.packaged import PackagedEmbedder
+
+        return PackagedEmbedder()
+    from refiner.analysts.model.redaction import Redactor
+    from refiner.embedders.endpoint import EndpointEmbedder
+
+    key = secrets(environ).embedding_api_key
+    endpoint = EndpointEmbedder(config.embedding_base_url, config.embedding_model, key)
+    return RedactedEmbedder(endpoint, Redactor(config.redact))
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedEmbedder:
+    """An embedder that is told nothing that may not leave the machine."""
+
+    embedder: Embedder
+    redactor: Redactor
+
+    @property
+    def name(self) -> str:
+        return self.embedder.name
+
+    @property
+    def identity(self) -> str:
+        more = "" if self.redactor.level == "standard" else f" redacted {self.redactor.level}"
+        return f"{self.embedder.identity}{more}"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return self.embedder.embed([self.redactor(text) for text in texts])
+
+
+def executor_for(config: RefineConfig) -> Executor:
+    """One step after the other, or as many at a time as the configuration says."""
+    return InlineExecutor() if config.workers == 1 else ThreadExecutor(config.workers)
+
+
+def engine_for(config: RefineConfig, ledger: Ledger, tools: Tools, emit: Emit) -> Engine:
+    """The engine of a refinement; what a model was paid for is committed reply by reply."""
+    batch = COMMIT_STEPS if tools.analyst.deterministic else 1
+    return Engine(ledger, executor_for(config), tools, emit, batch=batch)

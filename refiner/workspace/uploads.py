@@ -1,0 +1,133 @@
+"""Uploads put into a folder of their own, zips unpacked within limits. Whatever is refused becomes a row with words."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from refiner import registry
+from refiner.types import BadRecord
+from refiner.views import Upload
+from refiner.workspace.names import safe_name, unused
+
+CHUNK = 1 << 20
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+_ENCRYPTED = 0x1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes of one upload unpacked, how many times larger than packed, and how many files."""
+
+    total: int = 2_000_000_000
+    ratio: int = 200
+    ratio_from: int = 10_000_000
+    files: int = 20_000
+
+
+class _Refused(Exception):
+    """Why a file is not taken."""
+
+
+@dataclass(slots=True)
+class Unpacked:
+    """`files`: relative names below `folder` in the order in which they came. `rejected`: what was refused, and why."""
+
+    folder: Path
+    limits: Limits = field(default_factory=Limits)
+    files: list[str] = field(default_factory=list)
+    rejected: list[BadRecord] = field(default_factory=list)
+    used: int = 0
+
+    def take(self, uploads: Sequence[Upload]) -> Unpacked:
+        """Puts the uploads into the folder; never raises for what they hold."""
+        for upload in uploads:
+            name = safe_name(upload.name)
+            try:
+                self._upload(name, upload.data)
+            except _Refused as refused:
+                self.rejected.append(BadRecord(name, 0, str(refused)))
+            except OSError as error:
+                self.rejected.append(BadRecord(name, 0, f"cannot be kept: {error.strerror or error}"))
+        return self
+
+    def _upload(self, name: str, data: BinaryIO) -> None:
+        head = data.read(CHUNK)
+        if not head:
+            raise _Refused("the file is empty")
+        if head.startswith(_ZIP) and registry.recognise(head) in (None, "a zip archive"):
+            data.seek(0)
+            self._zip(name, data)
+        else:
+            self._write(name, _chunks(head, data), self.limits.total)
+
+    def _zip(self, name: str, data: BinaryIO) -> None:
+        try:
+            with zipfile.ZipFile(data) as archive:
+                for entry in self._entries(archive):
+                    self._entry(name, archive, entry)
+        except (zipfile.BadZipFile, NotImplementedError, UnicodeError, ValueError, EOFError, zlib.error) as error:
+            raise _Refused(f"the zip archive is damaged: {error}") from None
+
+    def _entries(self, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        if len(entries) > self.limits.files:
+            raise _Refused(f"the zip archive holds {len(entries)} files; at most {self.limits.files} are unpacked")
+        if sum(entry.file_size for entry in entries) > self.limits.total - self.used:
+            raise _Refused(f"the zip archive unpacks to more than {_size(self.limits.total)}; upload it in parts")
+        return entries
+
+    def _entry(self, archive_name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
+        name = safe_name(entry.filename)
+        try:
+            if entry.flag_bits & _ENCRYPTED:
+                raise _Refused("is encrypted; pack it without a password")
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                raise _Refused("is a link, and links are not followed")
+            with archive.open(entry) as stream:
+                self._member(name, stream, entry)
+        except _Refused as refused:
+            self.rejected.append(BadRecord(f"{archive_name}/{name}", 0, str(refused)))
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+            self.rejected.append(BadRecord(f"{archive_name}/{name}", 0, f"cannot be unpacked: {error}"))
+
+    def _member(self, name: str, stream: BinaryIO | object, entry: zipfile.ZipInfo) -> None:
+        head: bytes = stream.read(CHUNK)  # type: ignore[union-attr]
+        if head.startswith(_ZIP):
+            raise _Refused("is a zip inside a zip, which is not unpacked; upload it by itself")
+        allowed = max(self.limits.ratio_from, entry.compress_size * self.limits.ratio)
+        if entry.file_size > allowed:
+            raise _Refused(f"would unpack to {_size(entry.file_size)}, more than {self.limits.ratio} times its size")
+        self._write(name, _chunks(head, stream), allowed)  # type: ignore[arg-type]
+
+    def _write(self, name: str, chunks: Iterator[bytes], allowed: int) -> None:
+        name = unused(name, self.files)
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = 0
+        with path.open("xb") as file:
+            for chunk in chunks:
+                written += len(chunk)
+                if written > allowed or self.used + written > self.limits.total:
+                    break
+                file.write(chunk)
+        if written > allowed or self.used + written > self.limits.total:
+            path.unlink()
+            raise _Refused(f"is larger than the {_size(min(allowed, self.limits.total))} that are read at once")
+        self.used += written
+        self.files.append(name)
+
+
+def _chunks(head: bytes, data: BinaryIO) -> Iterator[bytes]:
+    yield head
+    while chunk := data.read(CHUNK):
+        yield chunk
+
+
+def _size(count: int) -> str:
+    return f"{count / 1_000_000_000:.3g} GB" if count >= 1_000_000_000 else f"{max(1, count // 1_000_000)} MB"

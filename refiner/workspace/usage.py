@@ -1,0 +1,191 @@
+"""What a refinement has taken, over all its runs: calls, tokens, money, what was redacted. Asks and stops nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from refiner.config import RefineConfig
+from refiner.errors import StoreError
+from refiner.ports import Labelled, Tools
+
+if TYPE_CHECKING:
+    from refiner.analysts.model import ModelAnalyst
+    from refiner.transports.cost import Ledger, Spend
+    from storage import Event, Store
+
+KIND = "usage"
+_PROMPT, _REPLY = 1_200, 500  # tokens of an average prompt without its material, and of an average reply
+_A_GROUP = 8  # traces for each proposal, as seen on the sample
+
+
+@dataclass(slots=True)
+class Meter:
+    """One run's view of the books. Made before the run, it lets limits count what earlier runs spent."""
+
+    analyst: ModelAnalyst
+    ledger: Ledger | None
+    expected: dict[str, Any] = field(default_factory=dict)
+    before: dict[str, Spend] = field(default_factory=dict)
+
+    def open(self, events: Sequence[Event]) -> None:
+        if self.ledger is not None:
+            self.before = _spent(events)
+            self.ledger.stages.update(self.before)
+
+    def close(self, store: Store, refinement_id: str) -> None:
+        """Writes down what this run took; nothing when it asked nobody."""
+        from refiner.transports.cost import Spend
+
+        now = self.ledger.stages if self.ledger is not None else {}
+        own = {stage: _minus(spend, self.before.get(stage, Spend())) for stage, spend in now.items()}
+        own = {stage: spend for stage, spend in own.items() if spend.calls}
+        tally, tokens = self.analyst.caller.tally.as_dict(), self.analyst.caller.redactor.tokens()
+        if own or tally or tokens:
+            stages = {stage: _plain(spend) for stage, spend in own.items()}
+            body = {"stages": stages, "tally": tally, "redacted": tokens, "expected": self.expected}
+            store.event(refinement_id, KIND, body)
+
+
+def meter_of(tools: Tools) -> Meter | None:
+    """The books of a model analyst; None for one that costs nothing."""
+    from refiner.analysts.model import ModelAnalyst
+
+    if not isinstance(tools.analyst, ModelAnalyst):
+        return None
+    return Meter(tools.analyst, getattr(tools.analyst.caller.transport, "ledger", None))
+
+
+@contextmanager
+def metered(store: Store, refinement_id: str, meter: Meter | None) -> Iterator[None]:
+    """Around a run: earlier spending counts in it, and what it takes is written down however it ends."""
+    if meter is None:
+        yield
+        return
+    meter.open(store.events(refinement_id))
+    try:
+        yield
+    except BaseException:
+        with suppress(StoreError):  # why it stopped matters more
+            meter.close(store, refinement_id)
+        raise
+    meter.close(store, refinement_id)
+
+
+def usage_of(events: Sequence[Event]) -> dict[str, Any]:
+    """Everything taken by the runs of a refinement, as JSON-able values; empty when nobody was asked.
+
+    `error`: tokens taken beyond those expected at the first start, as a share; `cost` is None without a known price.
+    """
+    bodies = [event.body for event in events if event.kind == KIND]
+    if not bodies:
+        return {}
+    from refiner.analysts.model.redaction import counts
+    from refiner.transports.cost import Spend
+    from refiner.transports.prices import load
+
+    stages = _spent(events)
+    total = sum(stages.values(), Spend())
+    tally: Counter[str] = Counter()
+    for body in bodies:
+        tally.update(body["tally"])
+    prices, expected = load(), bodies[0]["expected"]
+    return {
+        **_shown(total),
+        "currency": prices.currency,
+        "prices_of": prices.date,
+        "stages": {stage: _shown(spend) for stage, spend in sorted(stages.items())},
+        "expected": expected,
+        "error": round(total.tokens / expected["tokens"] - 1, 3) if expected.get("tokens") and total.calls else None,
+        "models": sorted(name.removeprefix("model ") for name in tally if name.startswith("model ")),
+        "quotes": {"verified": tally["quotes_verified"], "dropped": tally["quotes_dropped"]},
+        "repairs": tally["repairs"],
+        "predicates_dropped": tally["predicates_dropped"],
+        "anchors_repaired": tally["anchors_repaired"],
+        "redacted": counts(sorted({token for body in bodies for token in body["redacted"]})),
+    }
+
+
+def expected_of(config: RefineConfig, items: Sequence[Labelled]) -> dict[str, Any]:
+    """What a whole refinement of these traces is expected to take."""
+    from refiner.transports.cost import Planned, Spend, forecast
+    from refiner.transports.prices import load
+
+    n, most = len(items), config.window - 6_000
+    read = sum(min(_size(item) // 4 + _PROMPT, most) for item in items) // max(n, 1)
+    groups, model = -(-n // _A_GROUP), config.model or ""
+    asked = most // 2 if config.window > 8_000 else most
+    proposal = min(_A_GROUP * 350 + 3 * _PROMPT, asked)
+    summaries = 0 if config.summarizer == "none" else n
+    judged = 0 if config.gate == "off" else groups * config.votes
+    planned = [
+        Planned("summarise", model, summaries, read, _REPLY),
+        Planned("propose", model, groups, proposal, _REPLY),
+        Planned("gate", config.gate_model or model, judged, proposal, _REPLY),
+        Planned("merge", model, 1, proposal, 2 * _REPLY),
+    ]
+    total = sum(forecast(planned, load()).values(), Spend())
+    return {
+        "calls": total.calls,
+        "tokens": total.tokens,
+        "cost": None if total.money is None else round(total.money, 4),
+    }
+
+
+def expected_words(config: RefineConfig, expected: dict[str, Any]) -> str:
+    """The forecast in one sentence, with what is not known about it."""
+    from refiner.transports.prices import load
+
+    prices = load()
+    if expected["cost"] is None:
+        money = f'no price is known for "{config.model}" (prices of {prices.date})'
+    else:
+        money = f"about {expected['cost']:.2f} {prices.currency} (prices of {prices.date})"
+    return f"about {expected['calls']} calls and {expected['tokens']:,} tokens are expected; {money}."
+
+
+def _size(item: Labelled) -> int:
+    return sum(min(len(span.input), 4_000) + min(len(span.output), 4_000) for span in item.trace.spans)
+
+
+def _spent(events: Sequence[Event]) -> dict[str, Spend]:
+    from refiner.transports.cost import Spend
+
+    found: dict[str, Spend] = {}
+    for event in events:
+        for stage, one in event.body["stages"].items() if event.kind == KIND else ():
+            spend = Spend(
+                one["calls"], one["prompt_tokens"], one["completion_tokens"], one["cost"], one["without_usage"]
+            )
+            found[stage] = found.get(stage, Spend()) + spend
+    return found
+
+
+def _minus(whole: Spend, part: Spend) -> Spend:
+    from refiner.transports.cost import Spend
+
+    known = whole.money is not None and part.money is not None
+    return Spend(
+        whole.calls - part.calls,
+        whole.prompt_tokens - part.prompt_tokens,
+        whole.completion_tokens - part.completion_tokens,
+        (whole.money or 0.0) - (part.money or 0.0) if known else None,
+        whole.guessed - part.guessed,
+    )
+
+
+def _plain(spend: Spend) -> dict[str, Any]:
+    return {
+        "calls": spend.calls,
+        "prompt_tokens": spend.prompt_tokens,
+        "completion_tokens": spend.completion_tokens,
+        "cost": spend.money,
+        "without_usage": spend.guessed,
+    }
+
+
+def _shown(spend: Spend) -> dict[str, Any]:
+    return {**_plain(spend), "cost": None if spend.money is None else round(spend.money, 6)}
