@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from refiner.embedders import packaged
+from refiner.embedders import endpoint, packaged
 from refiner.embedders.endpoint import ATTEMPTS, EndpointEmbedder
 from refiner.embedders.packaged import PackagedEmbedder
 from refiner.errors import ConfigError, EmbedderError
@@ -283,7 +283,7 @@ def test_endpoint_that_is_not_there_is_named_without_its_secrets(stub: Stub) -> 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    embedder = EndpointEmbedder(f"http://me:hidden@127.0.0.1:{port}/v1?key=hidden", "tiny", "k", sleep=waits.append)
+    embedder = EndpointEmbedder(f"http://127.0.0.1:{port}/v1?key=hidden", "tiny", "k", sleep=waits.append)
     with pytest.raises(EmbedderError, match="EMBEDDING_BASE_URL") as caught:
         embedder.embed(TEXTS)
     assert caught.value.retryable
@@ -295,7 +295,7 @@ def test_endpoint_that_is_not_there_is_named_without_its_secrets(stub: Stub) -> 
 @pytest.mark.parametrize(
     ("url", "model", "named"),
     [("", "tiny", "EMBEDDING_BASE_URL"), (None, "tiny", "EMBEDDING_BASE_URL"), ("localhost/v1", "tiny", "http://"),
-     ("http://localhost/v1", "", "EMBEDDING_MODEL")],
+     ("http://localhost/v1", "", "EMBEDDING_MODEL"), ("http://me:pw@localhost/v1", "m", "EMBEDDING_API_KEY")],
 )  # fmt: skip
 def test_endpoint_needs_an_address_and_a_model(url: str | None, model: str, named: str) -> None:
     with pytest.raises(ConfigError, match=named):
@@ -305,8 +305,41 @@ def test_endpoint_needs_an_address_and_a_model(url: str | None, model: str, name
 def test_endpoint_takes_nothing_from_the_environment_of_the_client(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_BASE_URL"):
         monkeypatch.setenv(name, "leaked")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer leaked\nX-Secret: leaked")
     stub.embedder(key=None).embed(TEXTS)
     assert "leaked" not in json.dumps(stub.headers)
+    assert not [
+        name for name in stub.headers[0] if name.startswith("x-stainless") and name != "x-stainless-raw-response"
+    ]
+
+
+def test_endpoint_asks_no_proxy_that_the_environment_names(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert len(stub.embedder().embed(TEXTS)) == 3
+
+
+def test_endpoint_that_repeats_the_key_does_not_get_it_into_a_message(stub: Stub) -> None:
+    stub.replies = [(401, {}, '{"error": {"message": "Incorrect API key provided: hush-hush"}}')]
+    with pytest.raises(EmbedderError, match=r"provided: \[key\]") as caught:
+        stub.embedder(key="hush-hush").embed(TEXTS)
+    assert "hush" not in str(caught.value)
+
+
+def test_endpoint_that_sends_without_end_is_not_read_on(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "MOST_BYTES", 2_000_000)
+    stub.replies = [(200, {}, "[" * 3_000_000)]
+    with pytest.raises(EmbedderError, match="more than 2 MB"):
+        stub.embedder().embed(TEXTS)
+
+
+def test_endpoint_that_takes_too_long_in_all_is_left(stub: Stub) -> None:
+    stub.replies = [(200, {}, " " * 3_000_000)] * ATTEMPTS
+    ticks = iter(range(0, 10**9, 61))
+    embedder = EndpointEmbedder(stub.url, "tiny", None, sleep=stub.waits.append, clock=lambda: next(ticks))
+    with pytest.raises(EmbedderError, match="within 60 s") as caught:
+        embedder.embed(TEXTS)
+    assert caught.value.retryable and len(stub.requests) == ATTEMPTS
 
 
 def test_identity_tells_models_and_addresses_apart() -> None:
