@@ -93,6 +93,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"real corpora: read by {len(_read_corpora)} tests")
 
 
+@pytest.fixture(autouse=True)
+def _names_end_at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For every test anew: libraries under test put the real look-up back."""
+    monkeypatch.setattr(socket, "getaddrinfo", _resolve_loopback)
+
+
 @pytest.fixture(scope="session")
 def corpora() -> Path:
     """The folder of real corpora; a test that asks for it is marked `corpora` by that."""
