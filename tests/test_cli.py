@@ -138,10 +138,11 @@ def test_what_has_no_effect_is_said_and_changes_nothing(done: Done, tmp_path: Pa
 
 def test_the_last_lines_say_the_outcome_and_the_next_command(done: Done) -> None:
     assert done.said.code == 0
-    assert done.said.out.splitlines()[-4:] == [
+    assert done.said.out.splitlines()[-5:] == [
         "1 supported, 1 undecided, 1 unsupported (each undecided one recurs in 4 tasks; "
         "within tasks their counts do not tell passing from failing traces).",
         f"Result: {done.out}/combined/proposed_skill.md",
+        f"Review it in the browser: refiner app --open {done.out}",
         f"Read: {done.out}/combined/undecided.diff",
         "Take all: the same command with `--include undecided`.",
     ]
@@ -188,7 +189,7 @@ def test_refine_json(done: Done) -> None:
         ("unsupported", False),
     ]
     assert body["refinement"] == done.id
-    assert body["last_lines"] == done.said.out.splitlines()[-4:]
+    assert body["last_lines"] == done.said.out.splitlines()[-5:]
 
 
 def test_inspect(done: Done) -> None:

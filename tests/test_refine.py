@@ -339,12 +339,13 @@ def test_one_run_a_task_ends_in_ranked_recommendations_and_never_in_support(sess
 
 def test_the_last_lines_say_that_no_task_was_tried_twice(sessions: tuple[Path, Said]) -> None:
     out, said = sessions
-    last = said.out.splitlines()[-5:]
+    last = said.out.splitlines()[-6:]
     assert last == [
         "0 supported, 2 undecided, 0 unsupported (each undecided one recurs in 15 to 26 tasks; "
         "no task was tried twice, so no cause can be counted).",
         "The proposed skill has no rule yet.",
         f"Result: {out}/combined/proposed_skill.md",
+        f"Review it in the browser: refiner app --open {out}",
         f"Read: {out}/combined/undecided.diff",
         "Take all: the same command with `--include undecided`.",
     ]

@@ -95,9 +95,11 @@ def _held_out(report: Report) -> list[str]:
 
 
 def _next(report: Report, out: Path) -> list[str]:
+    review = f"Review it in the browser: refiner app --open {out}"
     if not report.waiting:
-        return [f"Next: read {out / 'combined' / 'skill.diff'}"]
+        return [review, f"Next: read {out / 'combined' / 'skill.diff'}"]
     return [
+        review,
         f"Read: {out / 'combined' / 'undecided.diff'}",
         "Take all: the same command with `--include undecided`.",
     ]
