@@ -37,8 +37,9 @@ def formats() -> list[TraceFormat]:
 
 def detect(head: bytes) -> TraceFormat | None:
     """The format that claims a file by its first 64 KB, or None when none is at least half sure."""
-    best = max(formats(), key=lambda known: known.sniff(head))
-    return best if best.sniff(head) >= SURE_ENOUGH else None
+    likeness = {known.name: known.sniff(head) for known in formats()}
+    best = max(formats(), key=lambda known: likeness[known.name])
+    return best if likeness[best.name] >= SURE_ENOUGH else None
 
 
 def analyst(config: RefineConfig, transport: Transport | None = None) -> Analyst:

@@ -64,7 +64,7 @@ def test_in_a_folder_what_is_no_trace_is_skipped_and_reported(tmp_path: Path) ->
     write(tmp_path / "README.md", "# Notes")
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\x00\xff")
     (tmp_path / "empty.jsonl").write_bytes(b"")
-    write(tmp_path / "log.json", json.dumps({"version": 2, "status": "success", "eval": {}, "samples": []}))
+    write(tmp_path / "log.json", json.dumps({"info": {"trace_id": "x"}, "data": {"spans": []}}))
     loaded = load(tmp_path)
     assert [trace.external_id for trace in loaded.traces] == ["a"]
     assert {skipped.path: skipped.reason for skipped in loaded.skipped} == {
@@ -77,7 +77,7 @@ def test_in_a_folder_what_is_no_trace_is_skipped_and_reported(tmp_path: Path) ->
         "picture.png": "holds no traces of a known format",
     }
     (unread,) = loaded.rejected
-    assert (unread.path, unread.line, unread.reason) == ("log.json", 0, "is an Inspect log, which is not read yet")
+    assert (unread.path, unread.line, unread.reason) == ("log.json", 0, "is an MLflow trace, which is not read yet")
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,13 @@ def test_in_a_folder_what_is_no_trace_is_skipped_and_reported(tmp_path: Path) ->
         (b'{"a": true}', ["labels"]),
         (
             b'{"type": "user", "sessionId": "x", "uuid": "y", "parentUuid": null}',
-            ["a Claude Code session", "not read yet"],
+            ["claude-code", "not one record can be used"],
         ),
-        (b'{"version": 2, "status": "success", "eval": {}}', ["an Inspect log", "not read yet"]),
-        (b"PK\x03\x04....header.json", ["Inspect log (zip)", "not read yet"]),
-        (b'[{"role": "user", "content": "x"}]', ["chat messages", "not read yet"]),
-        (b'{"timestamp": "x", "type": "session_meta", "payload": {}}', ["a Codex session"]),
+        (b'{"version": 2, "status": "success", "eval": {}}', ["inspect-ai", "the log holds no samples"]),
+        (b"PK\x03\x04....header.json", ["inspect-ai", "the zip archive is damaged"]),
+        (b'[{"role": "user", "content": ""}]', ["chat", "not one of the `messages` has any words"]),
+        (b'{"timestamp": "x", "type": "session_meta", "payload": {}}', ["codex", "a session without any words"]),
+        (b'{"info": {}, "data": {"spans": []}}', ["an MLflow trace", "not read yet"]),
         (b'{"trace_id": "a", "spans": [{"name": "x", "output_text": null}]}', ["canonical", "line 1", "no span has"]),
     ],
 )

@@ -151,12 +151,12 @@ def test_what_cannot_be_unpacked_says_why(desk: Workspace) -> None:
 
 
 def test_wrong_files_are_named_and_nothing_else_is_lost(desk: Workspace) -> None:
-    inspect_log = json.dumps({"version": 2, "status": "success", "eval": {}})
+    unread = json.dumps({"info": {"trace_id": "x"}, "data": {"spans": []}})
     given = [
         upload("empty.jsonl", b""),
         upload("photo.png", b"\x89PNG\r\n\x1a\n" + bytes(100)),
         upload("notes.md", "# Notes\n"),
-        upload("log.json", inspect_log),
+        upload("log.json", unread),
         upload("good.jsonl", TRACES),
     ]
     report = desk.ingest("own", given)
@@ -164,7 +164,7 @@ def test_wrong_files_are_named_and_nothing_else_is_lost(desk: Workspace) -> None
     assert report.accepted == 3
     assert "empty" in found["empty.jsonl"]
     assert "known format" in found["photo.png"] and "known format" in found["notes.md"]
-    assert "an Inspect log, which is not read yet" in found["log.json"]
+    assert "an MLflow trace, which is not read yet" in found["log.json"]
 
 
 def test_long_lines_and_odd_texts_are_read_like_any_other(desk: Workspace) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from refiner.jsontext import sample
+from refiner.formats._values import objects
 
-_CODEX = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _Test = Callable[[dict[str, Any]], bool]
 
 
@@ -15,12 +14,7 @@ def _has(*keys: str) -> _Test:
     return lambda record: all(key in record for key in keys)
 
 
-def _is_message(record: dict[str, Any]) -> bool:
-    return isinstance(record.get("role"), str) and ("content" in record or "tool_calls" in record)
-
-
 _SIGNS: tuple[tuple[str, _Test], ...] = (
-    ("an Inspect log", _has("version", "status", "eval")),
     ("an ATIF trajectory", lambda record: str(record.get("schema_version", "")).startswith("ATIF-")),
     ("a Harbor trial result", _has("task_name", "trial_name")),
     ("a CTRF test report", lambda record: isinstance(record.get("results"), dict) and "tool" in record["results"]),
@@ -28,23 +22,14 @@ _SIGNS: tuple[tuple[str, _Test], ...] = (
     ("a SWE-agent trajectory", _has("trajectory", "history", "info")),
     ("a mini-swe-agent trajectory", _has("messages", "trajectory_format")),
     ("a tau2-bench result file", _has("simulations", "tasks")),
-    ("tau-bench few-shot dialogues (no outcome, no steps)", _has("messages_display")),
     ("a Langfuse export", _has("trace", "observations")),
     ("a Langfuse export", _has("id", "observations", "scores")),
     ("OpenTelemetry spans", lambda record: "resourceSpans" in record or "spanContext" in record),
     ("an MLflow trace", lambda record: isinstance(record.get("data"), dict) and "spans" in record["data"]),
-    ("a Gemini CLI session", _has("sessionId", "projectHash")),
     ("a Who&When record", _has("mistake_agent", "mistake_step")),
-    ("a ToolBench answer", _has("win", "tree")),
-    ("LangSmith runs", lambda record: ("post" in record and "patch" in record) or "dotted_order" in record),
-    ("a Claude Code session", lambda record: "sessionId" in record and ("uuid" in record or "leafUuid" in record)),
-    ("a Codex session", lambda record: record.get("type") in _CODEX and "payload" in record),
-    ("a Codex session", lambda record: record.get("record_type") == "state"),
     ("an OpenHands output file", _has("instance_id", "history")),
     ("OpenHands events", lambda record: "source" in record and ("action" in record or "observation" in record)),
     ("SWE-bench results (outcomes, not traces)", _has("total_instances")),
-    ("a list of chat messages", _is_message),
-    ("chat messages", lambda record: isinstance(record.get("messages"), list)),
 )
 
 
@@ -52,5 +37,5 @@ def name(head: bytes) -> str | None:
     """What a file is, in words with their article, when no reader claims it; None when nothing is recognised."""
     if head.startswith(b"PK\x03\x04"):
         return "an Inspect log (zip)" if b"header.json" in head or b"_journal/" in head else "a zip archive"
-    records = sample(head)
+    records = objects(head)
     return next((words for words, test in _SIGNS if any(test(record) for record in records)), None)

@@ -56,7 +56,7 @@ def _arguments(text: str) -> Any:
 
 def _action(name: Any, arguments: Any) -> Action:
     given = {clean(key): value for key, value in arguments.items()} if isinstance(arguments, dict) else {}
-    compared = {} if name in _FREE_TEXT else given
+    compared = {} if scalar_id(name) in _FREE_TEXT else given
     return Action(scalar_id(name), given, {key: canonical_json(_folded(value)) for key, value in compared.items()})
 
 

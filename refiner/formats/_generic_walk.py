@@ -1,0 +1,104 @@
+"""Finds what looks like messages in records of an unknown shape. Makes no traces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from refiner.formats._messages import CONTENT_KEYS, ROLES, as_dict, as_list, first, is_message
+
+_SPEAKERS = ("role", "from", "speaker", "author", "type")
+_SAYING = (*CONTENT_KEYS, "message", "output")
+_DEEP, _WIDE = 8, 10_000
+_REPLIES = ("outputs", "output", "response", "completion")
+_SHELL_ROLE = "bashExecution"
+
+
+def spoken(value: Any) -> dict[str, Any] | None:
+    """A value as a message `{role, content, ...}`, or None: a message, a line that wraps one, another spelling."""
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("message")
+    if isinstance(inner, dict) and (is_message(inner) or inner.get("role") == _SHELL_ROLE):
+        return _with_time(_plain(inner), value)
+    if is_message(value) or value.get("role") == _SHELL_ROLE:
+        return _plain(value)
+    speaker = next((key for key in _SPEAKERS if str(value.get(key)).lower() in ROLES), None)
+    if speaker is None or not any(key in value for key in (*_SAYING, "toolCalls", "tool_calls")):
+        return None
+    said = {key: item for key, item in value.items() if key not in (*_SPEAKERS, *_SAYING)}
+    return {**said, "role": value[speaker], "content": first(value, _SAYING)}
+
+
+def records_of(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """The record itself; of a batch of LangSmith, its runs, each joined from its two halves."""
+    halves = [run for key in ("post", "patch") for run in as_list(value.get(key)) if isinstance(run, dict)]
+    if not halves:
+        return [value]
+    runs: dict[str, dict[str, Any]] = {}
+    for half in halves:
+        run = runs.setdefault(json.dumps(half.get("id", half.get("dotted_order"))), {})
+        run.update({key: item for key, item in half.items() if item not in (None, {}, [])})
+    return _leading(list(runs.values()))
+
+
+def _leading(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One run for each trace, the one with the longest conversation: the others repeat parts of it."""
+    chosen: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        name = json.dumps(run.get("trace_id", run.get("id")))
+        if name not in chosen or len(conversation(run)) > len(conversation(chosen[name])):
+            chosen[name] = run
+    return list(chosen.values())
+
+
+def conversation(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The longest list of messages anywhere in a record, and the reply that stands apart from it."""
+    lists = [said for items in _lists(record, 0) if (said := _said(items))]
+    if not lists:
+        return []
+    longest = max(lists, key=len)
+    replies = [reply for key in _REPLIES if key in record for reply in _reply(record[key], 0)]
+    return [*longest, *(reply for reply in replies[:1] if reply not in longest)]
+
+
+def _said(items: list[Any]) -> list[dict[str, Any]]:
+    """The messages of a list in which they are at least half."""
+    said = [message for item in items if (message := spoken(item)) is not None]
+    return said if 2 * len(said) >= len(items) else []
+
+
+def _lists(value: Any, depth: int) -> Iterator[list[Any]]:
+    if depth > _DEEP:
+        return
+    if isinstance(value, list):
+        yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in list(inner)[:_WIDE]:
+        if isinstance(item, dict | list):
+            yield from _lists(item, depth + 1)
+
+
+def _reply(value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    """The first message in what a call gave back."""
+    message = spoken(value)
+    if message is not None:
+        yield message
+    elif depth <= _DEEP and isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _reply(item, depth + 1)
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """A command that a person ran in the session, as the call of a tool that it is."""
+    if message.get("role") != _SHELL_ROLE:
+        return message
+    call = {"name": "bash", "arguments": {"command": message.get("command")}, "result": message.get("output") or ""}
+    return {"role": "assistant", "content": None, "tool_calls": [call], "timestamp": message.get("timestamp")}
+
+
+def _with_time(message: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
+    """The message with the time, and the id, of the line around it."""
+    outer = {key: line[key] for key in ("timestamp", "id") if isinstance(line.get(key), str)}
+    return {**as_dict(message), **outer}

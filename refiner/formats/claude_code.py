@@ -1,0 +1,191 @@
+"""Claude Code: session files (sub-agents in both layouts, forks, resumed copies) and the stream of `claude -p`.
+
+One trace a session and one a sub-agent. There is no outcome in a session; a stream states when the harness failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from refiner.formats import _messages
+from refiner.formats._blocks import block_text, content_text
+from refiner.formats._claude_records import BOOKKEEPING, Ending, Records, Run, Turn
+from refiner.formats._claude_text import said
+from refiner.formats._common import Item, scalar_id, text_of
+from refiner.formats._steps import Steps, opening
+from refiner.formats._values import TOO_DEEP, objects, shallow
+from refiner.jsontext import rows
+from refiner.ports import Source
+from refiner.types import BadRecord, Outcome, Trace
+
+_STREAM = {"system", "assistant", "user", "result", "stream_event"}
+_SYNTHETIC = "<synthetic>"
+_SILENT = {"(no content)", "No response requested."}
+_USAGE = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_input_tokens": "cached_tokens",
+    "cache_creation_input_tokens": "cache_write_tokens",
+}
+
+
+class ClaudeCode:
+    name = "claude-code"
+
+    def sniff(self, head: bytes) -> float:
+        return max((float(_is_ours(record)) for record in objects(head)), default=0.0)
+
+    def parse(self, stream: BinaryIO, source: Source) -> Iterator[Item]:
+        records = Records()
+        for line, record, problem in rows(stream):
+            if record is None:
+                yield BadRecord(source.path, line, problem)
+            else:
+                yield from _kept(records, record, source, line)
+        if not records.turns:
+            yield BadRecord(source.path, 0, "holds no messages, only what a session keeps about itself")
+        for run in records.runs():
+            yield from shallow(_items(run, records, source), source, run.turns[0].line)
+
+
+FORMAT = ClaudeCode()
+
+
+def _is_ours(record: dict[str, Any]) -> bool:
+    if "projectHash" in record:
+        return False
+    kind = scalar_id(record.get("type"))
+    if "sessionId" in record:
+        return "uuid" in record or kind in BOOKKEEPING or isinstance(record.get("message"), dict)
+    if "session_id" in record:
+        return kind in _STREAM and any(key in record for key in ("message", "subtype", "event"))
+    return isinstance(record.get("loglines"), list) or (
+        kind in BOOKKEEPING and ("leafUuid" in record or "messageId" in record)
+    )
+
+
+def _kept(records: Records, record: dict[str, Any], source: Source, line: int) -> Iterator[Item]:
+    try:
+        records.take(line, record)
+    except RecursionError:
+        yield BadRecord(source.path, line, TOO_DEEP)
+
+
+def _items(run: Run, records: Records, source: Source) -> Iterator[Item]:
+    ending = None if run.part else records.endings.get(run.session)
+    spans_of, goal = Steps(strict=True), ""
+    for turn in run.turns:
+        goal = _add(spans_of, turn, goal)
+    broken = ending is not None and _is_broken(ending)
+    if ending is not None and broken:
+        text = text_of(ending.record.get("result")) or scalar_id(ending.record.get("subtype"))
+        spans_of.event("harness", text, error=_messages.first_line(text) or "error")
+    spans = spans_of.spans()
+    if not spans:
+        yield BadRecord(source.path, run.turns[0].line, "a session without any words or calls")
+        return
+    asked = goal or records.prompts.get((run.session, run.part), "") or (opening(spans) if run.part else "")
+    trace = Trace(
+        corpus=source.corpus,
+        external_id=":".join(filter(None, (run.session or source.path, run.part))),
+        format=FORMAT.name,
+        task=asked or _command(run),
+        task_id="",
+        task_id_origin="none",
+        spans=spans,
+        model=_model(run.turns),
+        source=f"{source.path}:{run.turns[0].line}",
+        meta=_meta(run, records, ending),
+    )
+    yield trace
+    if broken:
+        yield Outcome(trace.id, "infrastructure")
+
+
+def _add(steps: Steps, turn: Turn, goal: str) -> str:
+    """Adds what a line holds; returns the goal, which the first prompt is."""
+    steps.turn += 1
+    blocks = turn.content if isinstance(turn.content, list) else [turn.content]
+    for block in blocks:
+        kind = scalar_id(block.get("type")) if isinstance(block, dict) else ""
+        if kind.endswith("tool_result"):
+            _answer(steps, block, turn)
+        elif kind.endswith("tool_use"):
+            arguments = _messages.arguments_text(block.get("input"))
+            steps.call(scalar_id(block.get("name")), arguments, scalar_id(block.get("id")), turn.at)
+        elif turn.role == "assistant":
+            _reply(steps, block_text(block), turn)
+        else:
+            asked = _ask(steps, block_text(block), turn)
+            goal = goal or asked
+    return goal
+
+
+def _answer(steps: Steps, block: dict[str, Any], turn: Turn) -> None:
+    text = content_text(block.get("content"))
+    plain = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
+    error = (_messages.first_line(plain) or "error") if block.get("is_error") is True else None
+    steps.answer(text, scalar_id(block.get("tool_use_id")), at=turn.at, error=error)
+
+
+def _reply(steps: Steps, text: str, turn: Turn) -> None:
+    if turn.record.get("isApiErrorMessage") is True:
+        steps.event("api_error", text, turn.uuid, turn.at, error=_messages.first_line(text) or "error")
+    elif text.strip() not in _SILENT:
+        steps.say("assistant", text, turn.uuid, turn.at)
+
+
+def _ask(steps: Steps, raw: str, turn: Turn) -> str:
+    """Adds a text of a user's line; returns it when it is something a person asked."""
+    kind, text = said(raw, turn.record)
+    if kind == "compaction":
+        steps.event("compaction", text, turn.uuid, turn.at)
+    else:
+        steps.say("system" if kind == "harness" else "user", text, turn.uuid, turn.at)
+    return text if kind == "prompt" else ""
+
+
+def _command(run: Run) -> str:
+    """The command that set the agent to work, for a session that holds no request in words."""
+    command = ""
+    for turn in run.turns:
+        if turn.role == "assistant":
+            return command
+        for block in turn.content if isinstance(turn.content, list) else [turn.content]:
+            kind, text = said(block_text(block), turn.record)
+            command = text if kind == "command" else command
+    return ""
+
+
+def _model(turns: tuple[Turn, ...]) -> str | None:
+    models = (scalar_id(turn.message.get("model")) for turn in turns if turn.role == "assistant")
+    return next((model for model in models if model and model != _SYNTHETIC), None)
+
+
+def _meta(run: Run, records: Records, ending: Ending | None) -> dict[str, str]:
+    facts = {"session": run.session, "part": run.part, "title": records.title(run.turns), **_tokens(run.turns)}
+    stated = ending.record if ending else {}
+    facts["cost_usd"] = scalar_id(stated.get("total_cost_usd"))
+    facts["ended"] = "limit" if stated.get("subtype") == "error_max_turns" else ""
+    return {key: value for key, value in facts.items() if value}
+
+
+def _tokens(turns: tuple[Turn, ...]) -> dict[str, str]:
+    """Tokens of each message once: its lines repeat its usage, and the last of them is complete."""
+    usage = {
+        scalar_id(turn.message.get("id")) or f"line {turn.line}": _messages.as_dict(turn.message.get("usage"))
+        for turn in turns
+        if turn.role == "assistant"
+    }
+    sums = {ours: sum(_count(one.get(theirs)) for one in usage.values()) for theirs, ours in _USAGE.items()}
+    return {name: str(total) for name, total in sums.items() if total}
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _is_broken(ending: Ending) -> bool:
+    """A run that its harness, not its agent, brought to an end. Running out of turns is the agent's own end."""
+    return ending.record.get("is_error") is True and ending.record.get("subtype") != "error_max_turns"

@@ -1,0 +1,198 @@
+"""One small file of each trace format, written for the contract tests. A new format adds its own here.
+
+Each holds two traces or more, a call with its observation, and a picture in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zipfile
+from typing import Any
+
+PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 12).decode()
+URI = f"data:image/png;base64,{PICTURE}"
+
+
+def lines(*records: Any) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def chat() -> bytes:
+    look = [{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": URI}}]
+    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"what": "fern"}'}}
+    said = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": look},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "name": "look_up", "content": "Error: no such plant"},
+        {"role": "assistant", "content": "I do not know."},
+    ]
+    first = {"id": "one", "messages": said, "reward": 0.0, "feedback": "It is a fern.", "ground_truth": "fern"}
+    return lines(first, {"messages": said[:2], "success": True}, said[:2])
+
+
+def claude_line(number: int, role: str, content: Any, **more: Any) -> dict[str, Any]:
+    message = {"role": role, "content": content}
+    if role == "assistant":
+        message |= {"id": f"m{number}", "model": "model-1", "usage": {"input_tokens": 2, "output_tokens": 3}}
+    return {
+        "type": role,
+        "uuid": f"u{number}",
+        "parentUuid": f"u{number - 1}" if number > 1 else None,
+        "sessionId": "s1",
+        "timestamp": f"2026-01-31T12:00:{number:02}.000Z",
+        "message": message,
+        **more,
+    }
+
+
+def claude_code() -> bytes:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}}
+    use = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a.txt"}}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [{"type": "text", "text": "gone"}],
+        "is_error": True,
+    }
+    return lines(
+        {"type": "summary", "summary": "Reading a file", "leafUuid": "u4"},
+        claude_line(1, "user", [{"type": "text", "text": "Read it"}, image]),
+        claude_line(2, "assistant", [{"type": "thinking", "thinking": "hm"}, use]),
+        claude_line(3, "user", [result]),
+        claude_line(4, "assistant", [{"type": "text", "text": "It is gone."}]),
+        claude_line(5, "user", "Search for it", isSidechain=True, agentId="a1", parentUuid=None),
+        claude_line(6, "assistant", [{"type": "text", "text": "Found."}], isSidechain=True, agentId="a1"),
+    )
+
+
+def codex() -> bytes:
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "<environment_context>x"}]},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "List it"}, {"type": "input_image", "image_url": URI}],
+        },
+        {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA"},
+        {"type": "function_call", "name": "shell", "arguments": '{"command": ["ls"]}', "call_id": "c1"},
+        {
+            "type": "function_call_output",
+            "call_id": "c1",
+            "output": '{"output": "ls: no", "metadata": {"exit_code": 2}}',
+        },
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "There is nothing."}]},
+    ]
+    stamp = "2026-01-31T12:00:00Z"
+
+    def session(name: str) -> list[dict[str, Any]]:
+        meta = {"timestamp": stamp, "type": "session_meta", "payload": {"id": name, "instructions": "Be brief."}}
+        context = {"timestamp": stamp, "type": "turn_context", "payload": {"model": "model-1"}}
+        return [meta, context, *({"timestamp": stamp, "type": "response_item", "payload": item} for item in items)]
+
+    return lines(*session("rollout-1"), *session("rollout-2"))
+
+
+def inspect_sample(name: int | str, epoch: int, value: Any, **more: Any) -> dict[str, Any]:
+    call = {"id": "c1", "function": "bash", "arguments": {"cmd": "ls"}, "type": "function"}
+    seen = [{"type": "text", "text": "Count"}, {"type": "image", "image": "attachment://abc"}]
+    messages = [
+        {"id": "m1", "role": "user", "content": seen},
+        {"id": "m2", "role": "assistant", "content": "Looking.", "tool_calls": [call]},
+        {
+            "id": "m3",
+            "role": "tool",
+            "tool_call_id": "c1",
+            "function": "bash",
+            "content": "",
+            "error": {"type": "timeout", "message": "too slow"},
+        },
+        {"id": "m4", "role": "assistant", "content": [{"type": "reasoning", "reasoning": "hm"}, "Three."]},
+    ]
+    return {
+        "id": name,
+        "epoch": epoch,
+        "input": "Count the files",
+        "target": ["3", "three"],
+        "messages": messages,
+        "scores": {"match": {"value": value, "answer": "Three", "explanation": "Compared with 3."}},
+        "metadata": {"hidden": "gold"},
+        "attachments": {"abc": URI},
+        "model_usage": {"model-1": {"input_tokens": 7, "output_tokens": 2}},
+        **more,
+    }
+
+
+def inspect_header(status: str = "success", version: int = 2) -> dict[str, Any]:
+    return {"version": version, "status": status, "eval": {"task": "count", "model": "model-1", "run_id": "r1"}}
+
+
+def inspect_json() -> bytes:
+    samples = [inspect_sample(1, 1, "C"), inspect_sample(1, 2, "I")]
+    return json.dumps({**inspect_header(), "samples": samples}, indent=1).encode()
+
+
+def inspect_zip(*samples: dict[str, Any], header: dict[str, Any] | None = None, running: bool = False) -> bytes:
+    packed = io.BytesIO()
+    header = header or inspect_header()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("_journal/start.json", json.dumps({key: header[key] for key in ("version", "eval")}))
+        for sample in samples:
+            archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+        if not running:
+            archive.writestr("header.json", json.dumps(header))
+    return packed.getvalue()
+
+
+def generic() -> bytes:
+    call = {
+        "id": "t1",
+        "name": "read_file",
+        "args": {"path": "a"},
+        "result": [{"functionResponse": {"response": {"output": "words"}}}],
+    }
+    said = [
+        {"type": "user", "content": "Read a", "timestamp": "2026-01-31T12:00:00Z"},
+        {"type": "gemini", "content": "Done.", "toolCalls": [call], "model": "model-1"},
+        {"type": "user", "content": [{"inlineData": {"mimeType": "image/png", "data": PICTURE}}]},
+        {"type": "info", "content": "Update available"},
+    ]
+    return lines(
+        {"sessionId": "g1", "projectHash": "x", "messages": said},
+        {"sessionId": "g2", "projectHash": "x", "messages": said[:2]},
+    )
+
+
+def canonical() -> bytes:
+    spans = [
+        {"span_id": "a", "name": "user", "output_text": f"Look at {URI}"},
+        {"span_id": "b", "name": "read", "input_text": '{"path": "a"}', "output_text": "Error: gone"},
+    ]
+    first = {"trace_id": "first", "spans": spans, "outcome": "fail", "feedback": "It was moved."}
+    return lines(first, {"trace_id": "second", "spans": spans, "reward": 1, "task_id": 7})
+
+
+def tau_bench() -> bytes:
+    call = {"id": "c1", "function": {"name": "repot", "arguments": '{"plant": "fern"}'}}
+    traj = [
+        {"role": "user", "content": [{"type": "text", "text": "Repot it"}, {"type": "image_url", "url": URI}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "name": "repot", "content": "Error: no pot"},
+    ]
+    task = {"actions": [{"name": "repot", "kwargs": {"plant": "palm"}}], "instruction": "Hidden", "outputs": ["12"]}
+    runs = [{"task_id": 1, "trial": n, "reward": n, "info": {"task": task}, "traj": traj} for n in (0, 1)]
+    return json.dumps(runs).encode()
+
+
+SAMPLES: dict[str, bytes] = {
+    "canonical": canonical(),
+    "chat": chat(),
+    "claude-code": claude_code(),
+    "codex": codex(),
+    "generic": generic(),
+    "inspect-ai": inspect_json(),
+    "tau-bench": tau_bench(),
+}
+"""By the name of the format."""

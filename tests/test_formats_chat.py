@@ -1,0 +1,224 @@
+"""Chat messages: the shapes a file can have, calls of every era, ids, outcomes beside the messages."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from format_samples import lines
+
+from refiner import ingest, registry
+from refiner.formats.chat import FORMAT
+from refiner.ports import Source
+from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
+
+HELLO = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
+
+
+def parse(data: bytes, task_key: str | None = None) -> list[Any]:
+    return list(FORMAT.parse(io.BytesIO(data), Source("corpus", "x.json", task_key)))
+
+
+def traces(data: bytes) -> list[Trace]:
+    return [item for item in parse(data) if isinstance(item, Trace)]
+
+
+def spans(*messages: Any) -> list[tuple[str, str, str, str]]:
+    (trace,) = traces(json.dumps(list(messages)).encode())
+    return [(span.kind, span.name, span.input, span.output) for span in trace.spans]
+
+
+def said(*tools: Any, **message: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": None, **({"tool_calls": list(tools)} if tools else {}), **message}
+
+
+def call(call_id: str | None, name: str, arguments: Any) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def test_a_list_of_messages_is_one_trace_named_by_its_file() -> None:
+    (trace,) = traces(json.dumps([{"role": "system", "content": "Be kind."}, *HELLO], indent=1).encode())
+    assert (trace.external_id, trace.task, trace.task_id_origin, trace.format) == ("x.json", "Hello", "none", "chat")
+    assert [(span.role, span.output) for span in trace.spans] == [
+        ("system", "Be kind."),
+        ("user", "Hello"),
+        ("assistant", "Hi"),
+    ]
+
+
+def test_lines_of_messages_are_one_trace_and_lines_of_conversations_are_many() -> None:
+    assert [trace.external_id for trace in traces(lines(*HELLO))] == ["x.json"]
+    assert len(traces(lines(HELLO, HELLO[:1]))) == 2
+    assert len(traces(lines({"messages": HELLO}, {"messages": HELLO[:1]}))) == 2
+    assert len(traces(json.dumps([HELLO, HELLO[:1]], indent=1).encode())) == 2
+    assert len(traces(json.dumps([{"messages": HELLO}, {"messages": HELLO}], indent=1).encode())) == 2
+
+
+def test_conversations_without_an_id_are_named_by_content_whatever_their_order() -> None:
+    one, other = {"messages": HELLO}, {"messages": HELLO[:1]}
+    names = [trace.external_id for trace in traces(lines(one, other, one))]
+    assert names[2] == names[0] + "#2" and names[0] != names[1]
+    assert sorted(names) == sorted(trace.external_id for trace in traces(lines(other, one, one)))
+
+
+def test_a_given_id_is_used_and_an_index_tells_records_of_one_id_apart() -> None:
+    records = [{"id": "a", "index": n, "messages": HELLO} for n in (1, 2)] + [{"session_id": "b", "messages": HELLO}]
+    assert [trace.external_id for trace in traces(lines(*records))] == ["a#1", "a#2", "b"]
+
+
+@pytest.mark.parametrize("arguments", ['{"path": "a"}', {"path": "a"}])
+def test_arguments_are_text_or_object_and_never_need_to_be_json(arguments: Any) -> None:
+    found = spans(HELLO[0], said(call("1", "read", arguments)), {"role": "tool", "tool_call_id": "1", "content": "ok"})
+    assert found[1] == ("tool_call", "read", '{"path": "a"}', "ok")
+    assert spans(said(call("1", "read", "{broken")))[0] == ("tool_call", "read", "{broken", "")
+
+
+def test_observations_are_joined_by_id_then_by_name_then_in_order() -> None:
+    asked = said(call("1", "a", "{}"), call("2", "b", "{}"))
+    answers = [
+        {"role": "tool", "tool_call_id": "2", "content": "B"},
+        {"role": "tool", "tool_call_id": "1", "content": "A"},
+    ]
+    assert [(name, output) for _, name, _, output in spans(asked, *answers)] == [("a", "A"), ("b", "B")]
+    named = [{"role": "tool", "name": "b", "content": "B"}, {"role": "tool", "content": "A"}]
+    assert [(name, output) for _, name, _, output in spans(asked, *named)] == [("a", "A"), ("b", "B")]
+    assert spans({"role": "tool", "name": "late", "content": "x"})[0] == ("tool_result", "late", "", "x")
+
+
+@pytest.mark.parametrize(
+    "legacy",
+    [
+        {"name": "f", "arguments": '{"a": 1}'},
+        '{"name": "f", "arguments": {"a": 1}}',
+        "{'name': 'f', 'arguments': {'a': 1}}",
+    ],
+)
+def test_the_function_call_era(legacy: Any) -> None:
+    found = spans(HELLO[0], said(function_call=legacy), {"role": "function", "name": "f", "content": "Error: no"})
+    assert found[1] == ("tool_call", "f", '{"a": 1}', "Error: no")
+
+
+def test_blocks_of_the_anthropic_kind_keep_their_order() -> None:
+    use = {"type": "tool_use", "id": "t", "name": "run", "input": {"a": 1}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "bad"}], "is_error": True}
+    content = [{"type": "text", "text": "first"}, use, {"type": "text", "text": "then"}]
+    messages = [HELLO[0], {"role": "assistant", "content": content}, {"role": "user", "content": [result]}]
+    (trace,) = traces(json.dumps(messages).encode())
+    assert [(span.name, span.output, span.error) for span in trace.spans[1:]] == [
+        ("assistant", "first", None),
+        ("run", "bad", "bad"),
+        ("assistant", "then", None),
+    ]
+
+
+def test_reasoning_is_left_out() -> None:
+    blocks = [{"type": "thinking", "thinking": "secret"}, {"type": "reasoning", "encrypted_content": "gAAA"}, "words"]
+    assert spans(HELLO[0], {"role": "assistant", "content": blocks})[1] == ("message", "assistant", "", "words")
+
+
+def test_a_dialogue_in_one_text_is_cut_into_turns() -> None:
+    shown = "user: Hi\nthere\nassistant: None\ntool: Error: none\nassistant: Sorry: no luck\nuser: Bye"
+    (trace,) = traces(lines({"messages_display": shown}))
+    assert [(span.kind, span.name, span.output, span.error) for span in trace.spans] == [
+        ("message", "user", "Hi\nthere", None),
+        ("tool_result", "unnamed", "Error: none", "Error: none"),
+        ("message", "assistant", "Sorry: no luck", None),
+        ("message", "user", "Bye", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("beside", "status", "score"),
+    [
+        ({"reward": 1.0}, "pass", 1.0),
+        ({"reward": 0.63}, "fail", 0.63),
+        ({"success": False}, "fail", None),
+        ({"metadata": {"success": True}}, "pass", None),
+        ({"resolved": None, "feedback": "x"}, "unknown", None),
+        ({"outcome": "infrastructure"}, "infrastructure", None),
+    ],
+)
+def test_an_outcome_stands_beside_the_messages(beside: dict[str, Any], status: str, score: float | None) -> None:
+    (outcome,) = [item for item in parse(lines({"messages": HELLO, **beside})) if isinstance(item, Outcome)]
+    assert (outcome.status, outcome.score, outcome.origin) == (status, score, "environment")
+
+
+def test_without_an_outcome_nothing_is_said_and_a_bad_one_costs_no_trace() -> None:
+    assert [type(item) for item in parse(lines({"messages": HELLO, "resolved": None}))] == [Trace]
+    trace, bad = parse(lines({"messages": HELLO}, {"messages": HELLO, "reward": 7}))[1:]
+    assert isinstance(trace, Trace) and bad.line == 2 and "its outcome is not" in bad.reason
+
+
+def test_what_only_the_evaluator_knows_stays_out_of_the_trace() -> None:
+    record = {"messages": HELLO, "ground_truth": "forty-two", "solution": "secret", "split": "dev", "task_id": 5}
+    trace, note = parse(lines(record))
+    assert note == EvaluatorNote(trace.id, "expected", "forty-two")
+    assert (trace.meta, trace.task_id, trace.task_id_origin) == ({"split": "dev", "task_id": "5"}, "5", "file")
+
+
+def test_remarks_on_messages_are_feedback() -> None:
+    record = {
+        "messages": HELLO,
+        "annotations": [{"content": "too short", "address": "messages.1"}, {"content": "rude"}],
+    }
+    assert parse(lines(record))[1].feedback == "too short\nrude"
+
+
+def test_what_cannot_be_used_is_reported_with_its_line() -> None:
+    data = (
+        lines({"metadata": {"about": "the set"}}, {"messages": HELLO}, {"name": "x"}, {"messages": []}, 5) + b"{oops\n"
+    )
+    bad = {item.line: item.reason for item in parse(data) if isinstance(item, BadRecord)}
+    assert list(bad) == [3, 4, 5, 6]
+    assert bad[3] == "no `messages`" and "any words" in bad[4] and "a number" in bad[5] and "not JSON" in bad[6]
+
+
+def test_a_list_that_was_cut_off_gives_what_it_has() -> None:
+    data = json.dumps([*HELLO, *HELLO], indent=1).encode()
+    trace, *rest = sorted(parse(data[:-30]), key=lambda item: isinstance(item, BadRecord))
+    assert [span.output for span in trace.spans] == ["Hello", "Hi", "Hello"]
+    assert rest[0].reason.startswith("cut off")
+
+
+def test_only_chats_are_recognised() -> None:
+    assert FORMAT.sniff(lines({"metadata": {}}, HELLO, HELLO)) >= 0.5
+    assert FORMAT.sniff(json.dumps([{"role": "system", "content": "x" * 70_000}]).encode()[: 1 << 16]) >= 0.5
+    for other in (
+        b'{"a": true}',
+        b'[{"role": "admin", "name": "x"}]',
+        b'["client.create", {"agent": {"type": "agent"}}]',
+        b'{"messages": ["x"]}',
+        b'{"messages": [{"role": "user", "content": "x"}], "trajectory_format": "mini-swe-agent-1"}',
+    ):
+        assert FORMAT.sniff(other) == 0.0
+    known = registry.detect(b'{"task_id": 1, "reward": 0, "traj": [{"role": "user", "content": "x"}]}')
+    assert known is not None and known.name == "tau-bench"
+
+
+@pytest.mark.corpora
+@pytest.mark.parametrize(
+    ("folder", "files", "count", "outcomes"),
+    [
+        ("tau-bench/MockAirlineDomainEnv-few_shot.jsonl", 1, 19, (0, 0)),
+        ("tau-bench/MockRetailDomainEnv-few_shot.jsonl", 1, 69, (0, 0)),
+        ("invariant", 12, 17, (3, 1)),
+        ("webvoyager", 4, 4, (0, 0)),
+        ("mini-swe-agent", 2, 2, (0, 0)),
+    ],
+)
+def test_the_real_chats(corpora: Path, folder: str, files: int, count: int, outcomes: tuple[int, int]) -> None:
+    loaded = ingest.load([corpora / folder], corpus="corpus")
+    ours = [report for report in loaded.files if report.format == "chat"]
+    assert (len(ours), sum(report.traces for report in ours)) == (files, count)
+    assert tuple(sum(report.outcomes[status] for report in ours) for status in ("pass", "fail")) == outcomes
+    assert not any(report.rejected for report in ours)
+
+
+@pytest.mark.corpora
+def test_the_real_screenshots_are_placeholders(corpora: Path) -> None:
+    loaded = ingest.load([corpora / "webvoyager"], corpus="corpus")
+    assert sum(span.output.count("[image png") for trace in loaded.traces for span in trace.spans) == 12
+    assert not any("base64" in span.output for trace in loaded.traces for span in trace.spans)

@@ -1,0 +1,167 @@
+"""The last resort: messages found in records of unknown shape, and the formats that have no reader of their own."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from format_samples import generic, lines
+
+from refiner import ingest, registry
+from refiner.formats.generic import FORMAT
+from refiner.ports import Source
+from refiner.types import BadRecord, Outcome, Span, Trace
+
+
+def parse(data: bytes) -> list[Any]:
+    return list(FORMAT.parse(io.BytesIO(data), Source("corpus", "x.json")))
+
+
+def one(*records: Any) -> Trace:
+    (trace,) = [item for item in parse(lines(*records)) if isinstance(item, Trace)]
+    return trace
+
+
+def steps(trace: Trace) -> list[tuple[str, str, str]]:
+    return [(span.name, span.input, span.output) for span in trace.spans]
+
+
+def test_the_golden_sessions_of_gemini_cli() -> None:
+    first, second = parse(generic())
+    assert first.spans == (
+        Span(0, "s0", "message", "user", "user", output="Read a", started_at="2026-01-31T12:00:00Z"),
+        Span(1, "s1", "message", "assistant", "assistant", output="Done."),
+        Span(2, "t1", "tool_call", "read_file", "", '{"path": "a"}', "words"),
+        Span(3, "s3", "message", "user", "user", output="[image png 3 KB]"),
+    )
+    assert (first.external_id, first.task, first.model, first.meta["read_as"]) == ("g1", "Read a", "model-1", "generic")
+    assert second.external_id == "g2"
+
+
+def test_a_session_of_pi() -> None:
+    call = {"type": "toolCall", "id": "c", "name": "read", "arguments": {"path": "a"}}
+    result = {"role": "toolResult", "toolCallId": "c", "toolName": "read", "content": "gone", "isError": True}
+    shell = {"role": "bashExecution", "command": "ls", "output": "a.txt", "exitCode": 0}
+    said = [
+        {"role": "user", "content": [{"type": "text", "text": "Read a"}]},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, call], "model": "model-1"},
+        result,
+        shell,
+        {"role": "assistant", "content": [], "stopReason": "aborted"},
+    ]
+    about = {"type": "session", "id": "p1", "cwd": "x"}
+    trace = one(about, *({"type": "message", "message": message} for message in said), {"type": "model_change"})
+    assert (trace.external_id, trace.task, trace.model) == ("p1", "Read a", "model-1")
+    assert steps(trace) == [
+        ("user", "", "Read a"),
+        ("read", '{"path": "a"}', "gone"),
+        ("bash", '{"command": "ls"}', "a.txt"),
+    ]
+    assert trace.spans[1].error == "gone"
+
+
+def test_an_answer_of_toolbench_is_its_longest_path_and_its_win() -> None:
+    path = [
+        {"role": "system", "content": "Rules"},
+        {"role": "user", "content": "Find it"},
+        {"role": "assistant", "content": "None", "function_call": "{'name': 'find', 'arguments': '{}'}"},
+        {"role": "function", "name": "find", "content": "here"},
+    ]
+    record = {"win": False, "tree": {"tree": {}}, "answer_generation": {"train_messages": [path[:2], path, path[:3]]}}
+    trace, outcome = parse(lines(record))
+    assert steps(trace)[2:] == [("find", "{}", "here")]
+    assert isinstance(outcome, Outcome) and outcome.status == "fail"
+
+
+def test_a_batch_of_langsmith_is_one_trace_for_each_run_of_its_own() -> None:
+    said = [{"role": "user", "content": "Hello"}]
+    reply = {"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}
+    run = {
+        "id": "r",
+        "trace_id": "t",
+        "run_type": "llm",
+        "dotted_order": "1",
+        "inputs": {"messages": said, "model": "m"},
+    }
+    end = {"id": "r", "outputs": reply, "end_time": 1, "inputs": {}}
+    other = {**run, "id": "q", "trace_id": "u"}
+    found = parse(lines({"post": [run, other], "patch": [end]}))
+    assert [trace.external_id for trace in found] == ["t", "u"]
+    assert (steps(found[0]), found[0].model) == ([("user", "", "Hello"), ("assistant", "", "Hi")], "m")
+
+
+def test_a_run_that_repeats_part_of_another_is_not_told_twice() -> None:
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
+    runs = [{"id": str(n), "trace_id": "t", "dotted_order": "1", "inputs": {"messages": said[:n]}} for n in (1, 2)]
+    assert len(one({"post": runs, "patch": []}).spans) == 2
+
+
+def test_conversations_of_the_sharegpt_kind() -> None:
+    said = [{"from": "human", "value": "Hello"}, {"from": "gpt", "value": "Hi"}]
+    assert steps(one({"id": "a", "conversations": said})) == [("user", "", "Hello"), ("assistant", "", "Hi")]
+
+
+def test_contents_of_the_google_kind() -> None:
+    said = [
+        {"role": "user", "parts": [{"text": "Read a"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "read", "args": {"path": "a"}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "read", "response": {"output": "words"}}}]},
+    ]
+    assert steps(one({"contents": said})) == [("user", "", "Read a"), ("read", '{"path": "a"}', "words")]
+
+
+def test_every_trace_says_how_it_was_read_and_nothing_is_a_bad_record() -> None:
+    items = parse(generic())
+    assert [item.meta["read_as"] for item in items] == ["generic", "generic"]
+
+
+def test_a_record_without_a_conversation_is_reported() -> None:
+    (bad,) = parse(lines({"a": 1}))
+    assert isinstance(bad, BadRecord) and bad.line == 1
+
+
+def test_it_comes_last_and_leaves_known_formats_without_a_reader_alone() -> None:
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
+    known = registry.detect(json.dumps(said).encode())
+    assert known is not None and known.name == "chat"
+    assert FORMAT.sniff(json.dumps({"log": {"said": said}}).encode()) == 0.5
+    for other in (
+        {"info": {}, "data": {"spans": [{"messages": said}]}},
+        {"trace": {"input": said}, "observations": []},
+        {"users": [{"role": "admin", "name": "x"}]},
+        {"openapi": "3", "paths": {"type": "object", "text": "x"}},
+        {"role": "system"},
+        {"a": True},
+    ):
+        assert FORMAT.sniff(json.dumps(other).encode()) == 0.0
+
+
+@pytest.mark.corpora
+def test_a_real_session_of_pi(corpora: Path) -> None:
+    loaded = ingest.load([corpora / "pi-agent" / "large-session.jsonl"], corpus="corpus")
+    (trace,) = loaded.traces
+    calls = [span for span in trace.spans if span.kind == "tool_call"]
+    assert (trace.external_id, len(trace.spans), len(calls)) == ("d703a1a9-1b7b-4fb1-b512-c9738b1fe617", 723, 391)
+    assert all(call.started_at and call.name != "unnamed" for call in calls)
+    assert loaded.rejected == () and loaded.outcomes == ()
+
+
+@pytest.mark.corpora
+def test_real_answers_of_toolbench(corpora: Path) -> None:
+    loaded = ingest.load([corpora / "toolbench"], corpus="corpus")
+    assert len(loaded.traces) == 8
+    assert sorted(outcome.status for outcome in loaded.outcomes) == ["fail"] * 2 + ["pass"] * 6
+    assert [bad.reason for bad in loaded.rejected] == ["nothing in it looks like a conversation"]
+    assert not any("unnamed" in span.name for trace in loaded.traces for span in trace.spans)
+
+
+@pytest.mark.corpora
+def test_real_batches_of_langsmith_and_recordings_that_are_none(corpora: Path) -> None:
+    loaded = ingest.load([corpora / "langsmith"], corpus="corpus")
+    assert [report.traces for report in loaded.files if report.format] == [1] * 7
+    assert all([span.role for span in trace.spans] == ["user", "assistant"] for trace in loaded.traces)
+    assert all(trace.model and trace.meta["read_as"] == "generic" for trace in loaded.traces)
+    assert sum("anthropic_managed" in skipped.path for skipped in loaded.skipped) == 4
