@@ -36,6 +36,7 @@ def shown_first() -> None:
 
 st.set_page_config(page_title="Skill Refiner", layout="wide")
 page = st.navigation(pages(), position="top")
+style.one_press()
 try:
     session.workspace()
     session.warm_up()

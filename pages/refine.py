@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._ui import cards, corpora, header, history, progress, session, settings
-from pages._ui.text import count, duration
-from refiner.errors import RefinerError
+from pages._ui import cards, corpora, handoff, header, history, progress, session, spend, starting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from refiner.views import CorpusCard, Estimate, JobView, RefinementCard
+    from refiner.views import JobView, RefinementCard
 
 NOTE = "Compares failing with passing runs of the same tasks and proposes changes to the skill, each with its evidence."
 
@@ -30,17 +28,23 @@ def draw() -> None:
         return
     made = workspace.refinements(card.name)
     ready = any(one.status in ("done", "cancelled") for one in made)
-    header.show("refine", "Refine", analyst="offline", note=NOTE, ready=ready)
+    header.show("refine", "Refine", analyst=analyst_of(made), note=NOTE, ready=ready)
     corpora.bar(known, card)
     running = workspace.running()
     if job := wanted(made, running):
         show(job)
     if running is None and not card.opened:
-        start(card, again=bool(made))
+        starting.draw(card, again=bool(made))
     elif running and all(one.id != running for one in made):
         cards.card("say", "Another corpus is being refined. One refinement runs at a time; start this one after it.")
         session.link("refine", "See the running one", corpus=None, refinement=running)
     history.draw(made)
+
+
+def analyst_of(made: Sequence[RefinementCard]) -> str:
+    """Who made what is shown: the analyst of the address's refinement, else of the newest."""
+    asked = session.param("refinement")
+    return next((one.analyst for one in made if one.id == asked), made[0].analyst if made else "offline")
 
 
 def wanted(made: Sequence[RefinementCard], running: str | None) -> JobView | None:
@@ -57,6 +61,7 @@ def show(job: JobView) -> None:
     """Progress, redrawn every second while it runs."""
     with st.container(key="job", border=True):
         st.fragment(watch, run_every=1.0 if job.status == "running" else None)(job.refinement_id)
+        handoff.draw(job)
         progress.actions(job)
     progress.failures(job)
 
@@ -70,51 +75,17 @@ def watch(refinement: str) -> None:
             progress.stages(job, heading=False)
     else:
         progress.stages(job)
-    if job.error:
+    spend.draw(job, progress.STAGES)
+    if job.error and not (job.asks and job.asks.stopped):
         cards.card("error", job.error, "The refinement stopped")
+    elif job.asks and job.asks.stopped == "limit":
+        cards.card("warn", job.error or "", "The limit is reached")
     was, st.session_state["job_status"] = st.session_state.get("job_status"), (refinement, job.status)
     if job.status == "running" or was != (refinement, "running"):
         return
     if job.reviewable and session.param("view") == "follow":
         session.go("review", refinement=refinement)
     st.rerun()
-
-
-def start(card: CorpusCard, *, again: bool) -> None:
-    """What it would take, and the button that says so."""
-    st.subheader("Refine again" if again else "Start a refinement", anchor=False)
-    holder = st.container()
-    chosen = settings.draw()
-    try:
-        estimate = session.workspace().estimate(card.name, chosen)
-    except RefinerError as error:
-        cards.card("error", str(error))
-        return
-    with holder:
-        _estimate(card, estimate, chosen, again)
-
-
-def _estimate(card: CorpusCard, estimate: Estimate, chosen: dict[str, Any], again: bool) -> None:
-    if estimate.blocked:
-        cards.card("warn", estimate.blocked, "This cannot start yet")
-        session.link("corpus", "Go to Corpus", icon=":material/arrow_back:")
-        return
-    cards.sentences(estimate.warnings)
-    numbers = {
-        "failing traces": f"{estimate.failing:,}",
-        "passing traces": f"{estimate.passing:,}",
-        "tasks held out": f"{estimate.held_out_tasks:,}",
-        "on this machine": f"about {duration(estimate.seconds)}",
-    }
-    cards.metrics(numbers)
-    words = f"Refine {count(estimate.failing + estimate.passing, 'trace')}, about {duration(estimate.seconds)}"
-    kind = "secondary" if again else "primary"
-    st.button(words, key="start", type=kind, icon=":material/play_arrow:", on_click=_start, args=(card.name, chosen))
-
-
-def _start(name: str, chosen: dict[str, Any]) -> None:
-    if started := cards.attempt(session.workspace().start, name, chosen):
-        session.put(corpus=name, refinement=started.value)
 
 
 draw()

@@ -87,12 +87,13 @@ class Worker:
         current = self._current
         return current is None or current.ended.wait(seconds)
 
-    def close(self) -> None:
-        """Stops the job at work and waits for the end of its step; no other one starts."""
+    def close(self, then: Callable[[], None] = lambda: None) -> None:
+        """Stops the job at work, does `then`, and waits for the end of its step; no other one starts."""
         with self._lock:
             self._closed = True
             if self._current is not None:
                 self._current.why = "close"
+        then()
         self.join()
 
     def _reserve(self) -> Ticket:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal
 
+from refiner.model_views import Asks
 from refiner.reporting.report import Decided
 from refiner.types import BadRecord, Citation, Decision, Outcome, Trace
 
@@ -147,7 +148,10 @@ class LabelRow:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a refinement would take. `blocked` says why it cannot start, with what to do; None when it can."""
+    """What a refinement would take. `blocked` says why it cannot start, with what to do. `money` None: no known price.
+
+    `unasked`: the hosts that would receive text of traces, and nobody has agreed to that yet.
+    """
 
     failing: int
     passing: int
@@ -156,9 +160,12 @@ class Estimate:
     seconds: float
     calls: int
     tokens: int
-    money: float
+    money: float | None
     warnings: tuple[str, ...]
     blocked: str | None
+    currency: str = ""
+    prices_of: str = ""
+    unasked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +191,10 @@ class FailureRow:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """How a refinement goes. `stage` is the stage at work (or the last one); `error` says why it failed or stopped.
+    """How a refinement goes. `stage`: at work, or the last one. `error`: why it stopped. `reviewable`: `report` works.
 
-    `seconds` counts from the latest start or resume to now (running) or to its end. `reviewable`: `report` works.
-    `usage`: what the runs that ended have taken of a model; empty when none was asked.
+    `seconds` counts from the latest start or resume to its end.
+    `usage`: what was taken of a model so far; empty when none was asked. `asks`: how it is asked; None = it is not.
     """
 
     refinement_id: str
@@ -200,6 +207,7 @@ class JobView:
     seconds: float
     reviewable: bool
     usage: dict[str, Any] = field(default_factory=dict)
+    asks: Asks | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ import pytest
 from refiner import compile_cache, resources
 
 CORPORA = "REFINER_CORPORA"
-LIVE = "REFINER_LIVE"
 PERSONAL = ("OPENAI_", "LLM_", "EMBEDDING_")
 
 _read_corpora: set[str] = set()
+_personal: dict[str, str] = {}
 _resolve = socket.getaddrinfo
 
 
@@ -45,8 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     corpora = os.environ.get(CORPORA)
     if corpora and not Path(corpora).is_dir():
         raise pytest.UsageError(f"{CORPORA} names {corpora}, which is no folder")
-    for name in [name for name in os.environ if name.startswith(PERSONAL)]:
-        del os.environ[name]
+    _personal.update({name: os.environ.pop(name) for name in list(os.environ) if name.startswith(PERSONAL)})
     # The compile cache of this machine is kept; everything else gets an empty home.
     os.environ[compile_cache.FOLDER_VARIABLE] = str(compile_cache.default_folder().parent)
     home = tempfile.TemporaryDirectory(prefix="refiner-home-", ignore_cleanup_errors=True)
@@ -55,14 +54,15 @@ def pytest_configure(config: pytest.Config) -> None:
     socket.getaddrinfo = _resolve_loopback
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    asked = str(config.getoption("markexpr")).strip() == "live"
     for item in items:
         if "corpora" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.corpora)
         if item.get_closest_marker("corpora") and not os.environ.get(CORPORA):
             item.add_marker(pytest.mark.skip(reason=f"reads the real corpora; set {CORPORA} to their folder"))
-        if item.get_closest_marker("live") and not os.environ.get(LIVE):
-            item.add_marker(pytest.mark.skip(reason=f"talks to a real endpoint; set {LIVE}=1"))
+        if item.get_closest_marker("live") and not asked:
+            item.add_marker(pytest.mark.skip(reason="asks a real model; runs with `pytest -m live`"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -109,3 +109,9 @@ def corpora() -> Path:
 def sample_data() -> Path:
     """The folder of the sample corpus that comes with the product."""
     return resources.SAMPLE_DATA
+
+
+@pytest.fixture(scope="session")
+def personal() -> dict[str, str]:
+    """The endpoints and keys of the person who runs the tests, which no other test sees."""
+    return dict(_personal)

@@ -12,7 +12,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
-from pages._ui import session
+from pages._ui import session, style
 from refiner.errors import ConfigError, RefinerError
 from refiner.resources import ROOT
 from refiner.types import BadRecord
@@ -32,6 +32,8 @@ from refiner.views import (
 )
 
 STAGES = ("contrast", "summarise", "embed", "cluster", "propose", "recur", "fold", "gate", "merge", "audit")
+FIXED = ("<style", style.ONE_PRESS)
+"""How what the app draws by itself begins; no text of a person or a run is in it."""
 HOSTILE = "<script>alert(1)</script> ![x](http://tracker/x.png) **bold** `code` $x$ :red[y]"
 
 
@@ -204,7 +206,7 @@ class FakeDesk:
         self._command("estimate", name, dict(settings))
         return self.estimated
 
-    def start(self, name: str, settings: Mapping[str, Any]) -> str:
+    def start(self, name: str, settings: Mapping[str, Any], keys: object = None) -> str:
         self._command("start", name, dict(settings))
         self.jobs["ref-1"] = job_view("running", done=2)
         self.made[name] = [refinement_card(status="running", counts={})]
@@ -220,10 +222,10 @@ class FakeDesk:
     def cancel(self, refinement_id: str) -> None:
         self._command("cancel", refinement_id)
 
-    def resume(self, refinement_id: str) -> None:
+    def resume(self, refinement_id: str, keys: object = None) -> None:
         self._command("resume", refinement_id)
 
-    def rerun(self, refinement_id: str, stage: str) -> None:
+    def rerun(self, refinement_id: str, stage: str, keys: object = None) -> None:
         self._command("rerun", refinement_id, stage)
 
     def refinements(self, name: str) -> list[RefinementCard]:
@@ -270,7 +272,7 @@ def words(app: AppTest) -> str:
     """All text on the screen that pages draw with `st.html` and `st.text`."""
     return "\n".join(
         [
-            *(one.proto.body for one in app.get("html") if "<style" not in one.proto.body),
+            *(one.proto.body for one in app.get("html") if not one.proto.body.startswith(FIXED)),
             *(one.value for one in app.text),
         ]
     )

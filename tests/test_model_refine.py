@@ -208,7 +208,7 @@ def test_a_judge_that_cannot_be_reached_leaves_its_proposals_undecided_and_is_as
 ) -> None:
     slow = Scripted(fails=lambda request: Timeout("no answer in time") if request.stage == "gate" else None)
     with monkeypatch.context() as patched:
-        patched.setattr(tools, "_plain", lambda config, environ: slow)
+        patched.setattr(tools, "_plain", lambda *_: slow)
         said = bench.refine()
     assert said.code == 1 and "the same command tries them again" in said.out
     assert {one["result"] for one in read(bench.out, "combined/changes.json")} == {"undecided"}

@@ -17,6 +17,7 @@ from refiner.errors import ConfigError, LabelError, StoreBusy
 from refiner.views import FileRow, IngestReport
 from refiner.workspace.desk import Workspace
 from tests.fake_desk import (
+    FIXED,
     HOSTILE,
     FakeDesk,
     corpus_view,
@@ -49,7 +50,7 @@ def labels_of(app: AppTest) -> list[str]:
 
 def shown_markup(app: AppTest) -> str:
     """Everything that a browser would read as markdown or HTML."""
-    bodies = [one.proto.body for one in app.get("html") if "<style" not in one.proto.body]
+    bodies = [one.proto.body for one in app.get("html") if not one.proto.body.startswith(FIXED)]
     return "\n".join([*bodies, *labels_of(app), *(one.value for one in app.markdown)])
 
 
@@ -289,10 +290,15 @@ def test_labels_that_match_nothing_keep_the_page_and_say_so(monkeypatch: pytest.
 # --- labelling by hand --------------------------------------------------------------------------------------------
 
 
+def say(app: AppTest, status: str) -> None:
+    """Presses the key of this status for the trace on screen."""
+    next(one for one in app.button if one.key.startswith(f"hand_{status}_")).click().run()
+
+
 def test_each_key_saves_one_label_and_shows_the_next_trace(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
     app = open_app(monkeypatch, desk, view="hand")
-    for key in ("hand_pass", "hand_fail", "hand_unknown"):
-        app.button(key=key).click().run()
+    for status in ("pass", "fail", "unknown"):
+        say(app, status)
     assert desk.commands("label") == [
         ("runs", "id-1", "pass", None),
         ("runs", "id-2", "fail", None),
@@ -328,7 +334,7 @@ def test_next_and_previous_move_without_labelling(monkeypatch: pytest.MonkeyPatc
 def test_the_last_label_ends_on_a_sentence(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
     desk.rows["runs"] = label_rows(1)
     app = open_app(monkeypatch, desk, view="hand")
-    app.button(key="hand_pass").click().run()
+    say(app, "pass")
     assert "Every trace has an outcome" in words(app)
 
 
@@ -338,15 +344,15 @@ def test_sixty_one_traces_are_labelled_without_leaving_one_out(monkeypatch: pyte
     app.segmented_control(key="hand_filter").set_value("all").run()
     app.query_params["trace"] = "id-60"
     app.run()
-    app.button(key="hand_pass").click().run()
-    app.button(key="hand_pass").click().run()
+    say(app, "pass")
+    say(app, "pass")
     assert [call[1] for call in desk.commands("label")] == ["id-60", "id-61"]
 
 
 def test_a_refused_label_stays_on_its_trace(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
     desk.refusals["label"] = ConfigError("the disk is full; nothing was saved")
     app = open_app(monkeypatch, desk, view="hand")
-    app.button(key="hand_pass").click().run()
+    say(app, "pass")
     assert "the disk is full" in words(app) and "Answer 1" in words(app)
 
 
@@ -462,7 +468,7 @@ def test_uploaded_traces_are_labelled_by_key_and_counted(monkeypatch: pytest.Mon
     assert "<b>3</b><span>new traces" in shown and "<b>1</b><span>rejected" in shown
     assert "../" not in shown
     app.segmented_control(key="corpus_view").set_value("hand").run()
-    app.button(key="hand_pass").click().run()
+    say(app, "pass")
     app.button(key="hand_note_open").click().run()
     app.text_input(key="hand_note").set_value("it was delivered already").run()
     app.segmented_control(key="corpus_view").set_value("overview").run()

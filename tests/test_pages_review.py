@@ -26,8 +26,13 @@ def by_text(desk: ScriptedDesk, words: str) -> Any:
     return next(item for item in desk.review("r1").items if words in item.intent)
 
 
+def buttons(test: Any, key: str) -> list[Any]:
+    """The buttons with this key, whatever change they decide on."""
+    return [one for one in test.button if one.key == key or one.key.rpartition("_")[0] == key]
+
+
 def press(test: Any, key: str) -> Any:
-    return test.button(key=key).click().run()
+    return buttons(test, key)[0].click().run()
 
 
 def test_it_opens_on_the_first_open_change_and_says_so_in_the_address(desk, monkeypatch):
@@ -106,7 +111,7 @@ def test_back_leaves_the_reason_without_deciding(desk, monkeypatch):
     test = press(app(desk, "review", monkeypatch, refinement="r1"), "rv_reject")
     press(test, "rv_back")
     assert desk.log == []
-    assert any(one.key == "rv_accept" for one in test.button)
+    assert buttons(test, "rv_accept")
 
 
 def test_an_unsupported_change_takes_a_second_key_and_a_reason(desk, monkeypatch):
@@ -324,7 +329,7 @@ def test_a_refinement_at_work_is_waited_for(desk, monkeypatch):
     desk.running = SimpleNamespace(status="running", reviewable=False, stage="gate", stages=stages, error=None)
     test = app(desk, "review", monkeypatch, refinement="r1")
     assert "The refinement is at work" in words_of(test)
-    assert not [one for one in test.button if one.key == "rv_accept"]
+    assert not buttons(test, "rv_accept")
 
 
 def test_an_interrupted_refinement_says_what_to_do(desk, monkeypatch):

@@ -121,9 +121,10 @@ def _keys(name: str, rows: Sequence[LabelRow], here: int) -> None:
     row = rows[here]
     with st.container(key="hand_keys", horizontal=True, vertical_alignment="center", gap="small"):
         for status, words, key in (("pass", "Pass", "P"), ("fail", "Fail", "F"), ("unknown", "Unknown", "U")):
+            # A key of its own for every trace: a press on what the browser still shows never labels the next one.
             st.button(
                 words,
-                key=f"hand_{status}",
+                key=f"hand_{status}_{row.trace_id}",
                 shortcut=key,
                 on_click=_label,
                 args=(name, row.trace_id, status, _next(rows, here)),

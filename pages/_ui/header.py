@@ -16,7 +16,7 @@ STEPS: tuple[tuple[Step, str, str], ...] = (
     ("review", "Review", "review"),
     ("export", "Export", "skill"),
 )
-BADGES = {"offline": "Offline analyst", "scripted": "Scripted sample"}
+BADGES = {"offline": "Offline analyst", "model": "Language model", "scripted": "Scripted sample"}
 
 
 def show(step: Step | None, title: str, *, analyst: str = "", note: str = "", ready: bool = True) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._ui import cards, session
+from pages._ui import cards, keys, session
 from pages._ui.text import count, duration, esc
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def stages(job: JobView, *, heading: bool = True) -> None:
 
 def headline(job: JobView) -> str:
     """One line: how it stands, for how long, and what it is at."""
+    if job.asks and job.asks.stopped == "waiting":
+        return f"Waiting for {count(job.asks.waiting, 'reply', 'replies')}."
     words = f"{STATES.get(job.status, job.status)} {LINKS.get(job.status, 'after')} {duration(job.seconds)}."
     at_work = next((one for one in job.stages if one.state == "running"), None)
     return f"{words} {_left(at_work)}" if at_work and job.status == "running" else words
@@ -66,6 +68,7 @@ def failures(job: JobView) -> None:
 
 def actions(job: JobView) -> None:
     """What can be done with it now, and nothing else."""
+    limits = going_on(job) if job.status != "running" else {}
     with st.container(key="job_actions", horizontal=True, vertical_alignment="center", gap="small"):
         if job.status == "running":
             st.button("Cancel", key="job_cancel", icon=":material/stop:", on_click=cancel, args=(job.refinement_id,))
@@ -76,7 +79,7 @@ def actions(job: JobView) -> None:
         if job.status != "done" or job.failures:
             words = "Resume" if job.status != "done" else f"Retry {count(len(job.failures), 'failed step')}"
             st.button(
-                words, key="job_resume", icon=":material/refresh:", on_click=resume, args=(job.refinement_id,),
+                words, key="job_resume", icon=":material/refresh:", on_click=resume, args=(job, limits),
                 type="secondary" if job.reviewable else "primary",
             )  # fmt: skip
         _again(job)
@@ -88,16 +91,40 @@ def cancel(refinement: str) -> None:
         cards.notice("say", "Cancelled. What is finished is being merged; it can be reviewed in a moment.")
 
 
-def resume(refinement: str) -> None:
+def going_on(job: JobView) -> dict[str, float | None]:
+    """What a refinement with a model needs to go on: its key, which is kept nowhere, and a higher limit if it hit one.
+
+    Returns the limits.
+    """
+    asks = job.asks
+    if asks is None or (job.status == "done" and not job.failures):
+        return {}
+    limits: dict[str, float | None] = {}
+    with st.container(key="job_model", horizontal=True, vertical_alignment="bottom", gap="small"):
+        for kind, host in ((keys.MODEL, asks.host), (keys.EMBEDDING, asks.embedding_host)):
+            if host:
+                keys.field(kind, host, "job", environment=True)
+        if asks.stopped == "limit":
+            limits["max_cost"] = asks.max_cost and st.number_input(
+                "Stop at, money", 0.01, None, 2 * asks.max_cost, 0.5, key="job_max_cost", width=180
+            )
+            limits["max_tokens_total"] = asks.max_tokens and st.number_input(
+                "Stop at, tokens", 1_000, None, 2 * asks.max_tokens, 50_000, key="job_max_tokens", width=180
+            )
+    return limits
+
+
+def resume(job: JobView, limits: dict[str, float | None]) -> None:
     """Goes on with a refinement; finished steps are not done again."""
-    cards.attempt(session.workspace().resume, refinement)
-    session.put(refinement=refinement)
+    more = {"limits": limits} if limits else {}
+    cards.attempt(session.workspace().resume, job.refinement_id, keys.of(job.asks), **more)
+    session.put(refinement=job.refinement_id)
 
 
-def _rerun(refinement: str) -> None:
+def _rerun(job: JobView) -> None:
     stage = str(st.session_state.get("job_stage") or "cluster")
-    cards.attempt(session.workspace().rerun, refinement, stage)
-    session.put(refinement=refinement)
+    cards.attempt(session.workspace().rerun, job.refinement_id, stage, keys.of(job.asks))
+    session.put(refinement=job.refinement_id)
 
 
 def _again(job: JobView) -> None:
@@ -109,7 +136,9 @@ def _again(job: JobView) -> None:
         st.selectbox(
             "From", names, index=_start(names), key="job_stage", format_func=lambda name: STAGES.get(name, name)
         )
-        st.button("Run again", key="job_rerun", type="primary", on_click=_rerun, args=(job.refinement_id,))
+        if job.asks and job.asks.host and job.status == "done" and not job.failures:
+            keys.field(keys.MODEL, job.asks.host, "again", environment=True)
+        st.button("Run again", key="job_rerun", type="primary", on_click=_rerun, args=(job,))
 
 
 def _start(names: list[str]) -> int:

@@ -17,11 +17,15 @@ if (!window.onePress) {
   }, true);
 }
 </script>"""
-"""A key that is held down counts once: its repeats would decide on what nobody has seen. Fixed text."""
+"""The repeats of a key that is held down would decide on what nobody has seen. Fixed text: nothing is filled in."""
 
 
 def apply() -> None:
-    """Puts the style sheet on the page, and the rule that one press of a key is one press."""
+    """Puts the style sheet on the page."""
     st.html(SHEET)
+
+
+def one_press() -> None:
+    """Puts on the page, once a session, that a key which is held down counts as pressed once."""
     with st.container(key="one_press"):
         st.html(ONE_PRESS, unsafe_allow_javascript=True)

@@ -1,6 +1,6 @@
 """The configuration of a refinement: its settings, presets and ablations, and where their values come from."""
 
-from refiner.config.endpoints import unknown_window_words
+from refiner.config.endpoints import UNNAMED, unknown_window_words
 from refiner.config.flags import Flag, flags
 from refiner.config.loading import Secrets, load, secrets, sources, warnings
 from refiner.config.model import RefineConfig, plain, result_fields, specs
@@ -10,6 +10,7 @@ __all__ = [
     "ABLATIONS",
     "PACKAGED_EMBEDDER",
     "PRESETS",
+    "UNNAMED",
     "Flag",
     "Preset",
     "RefineConfig",

@@ -1,6 +1,7 @@
 """Vectors from any endpoint that speaks OpenAI's embeddings protocol. Sends only to the address it was given.
 
-Retries are ours, not the client's, so that they are bounded, seen by tests, and heed the server's wish to wait.
+The client is the one of the model transport, with the same guards. Retries are ours, not the client's, so that they
+are bounded, seen by tests, and heed the server's wish to wait. The key is held by the client alone.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
 from refiner.errors import ConfigError, EmbedderError
+from refiner.transports import address
+from refiner.transports.client import open_client, post, read_body
+from refiner.transports.envelope import said
+from refiner.transports.retry import wished
 
 if TYPE_CHECKING:
     from refiner.ports import Vectors
@@ -23,6 +28,7 @@ BATCH = 64
 ATTEMPTS = 5
 LONGEST_WAIT = 60.0  # seconds; a server that wants more is not waited for
 TIMEOUT = 60.0
+MOST_BYTES = 64_000_000  # 64 vectors of 8,192 numbers are below 15 MB
 EMPTY = "(empty)"  # endpoints refuse an empty text; this one stands in for it
 _RETRIED = (408, 409, 425, 429)
 _ADVICE = {
@@ -35,7 +41,10 @@ _ADVICE = {
 
 
 class EndpointEmbedder:
-    """Embeds by POST to `base_url`/embeddings. Raises ConfigError without a base URL or a model; opens nothing yet."""
+    """Embeds by POST to `base_url`/embeddings. Raises ConfigError for an address, a model or a key that cannot be used.
+
+    Opens no connection yet.
+    """
 
     name = "endpoint"
 
@@ -45,18 +54,16 @@ class EndpointEmbedder:
         model: str | None,
         api_key: str | None,
         *,
+        timeout: float = TIMEOUT,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if not base_url:
-            raise ConfigError(
-                "an embedding endpoint needs its address: set EMBEDDING_BASE_URL, e.g. http://localhost/v1"
-            )
-        if urlsplit(base_url).scheme not in ("http", "https"):
-            raise ConfigError("EMBEDDING_BASE_URL must start with http:// or https://")
+        self._address = address.Address.of(base_url, address.EMBEDDING)
+        self._key = address.checked_key(api_key, address.EMBEDDING)
         if not model:
             raise ConfigError("an embedding endpoint needs the name of a model: set EMBEDDING_MODEL")
-        self._base_url, self._model, self._api_key, self._sleep = base_url, model, api_key or "none", sleep
-        self.identity = f"endpoint {self._shown_url} {model}"
+        self._model, self._timeout, self._sleep, self._clock = model, timeout, sleep, clock
+        self.identity = f"endpoint {self._address.shown} {model}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Returns `(len(texts), d) float32` with rows of unit norm; equal texts are sent once, 64 at a time.
@@ -82,77 +89,77 @@ class EndpointEmbedder:
     def _batch(self, texts: list[str]) -> list[list[float]]:
         try:
             return _vectors(json.loads(self._ask(texts)), len(texts))
+        except RecursionError:
+            raise self._unusable("nested too deeply") from None
         except ValueError as problem:
-            raise self._error(f"sent a reply that cannot be used ({problem}): check EMBEDDING_BASE_URL") from problem
+            raise self._unusable(self._clean(str(problem))) from None
 
-    def _ask(self, texts: list[str]) -> str:
+    def _ask(self, texts: list[str]) -> bytes:
         """The body of the reply, after as many attempts as it takes and is allowed."""
-        import openai
-
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                reply = self._client.embeddings.with_raw_response.create(
-                    model=self._model, input=texts, encoding_format="float"
-                )
-                return str(reply.http_response.text)
-            except openai.APIStatusError as problem:
-                failure = self._refused(problem)
-                wait = _wished_wait(problem.response.headers.get("retry-after"), attempt)
-            except openai.APIConnectionError as problem:
-                failure = self._error(
-                    f"cannot be reached ({problem.__cause__ or problem}): start it, or check EMBEDDING_BASE_URL",
-                    retryable=True,
-                )
-                wait = 2.0 ** (attempt - 1)
-            if not failure.retryable or attempt == ATTEMPTS or wait > LONGEST_WAIT:
-                raise failure
+                return self._send(texts)
+            except _Failed as failed:
+                wait = 2.0 ** (attempt - 1) if failed.wish is None else failed.wish
+                if not failed.error.retryable or attempt == ATTEMPTS or wait > LONGEST_WAIT:
+                    raise failed.error from None
             self._sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
-    @cached_property
-    def _client(self) -> Any:
-        """A client that reads no setting of its own from the environment and follows no redirect to another host."""
+    def _send(self, texts: list[str]) -> bytes:
+        """One call. Raises _Failed, or ValueError for a body that is too long."""
+        import httpx2
         import openai
 
-        return openai.OpenAI(
-            api_key=self._api_key,
-            base_url=self._base_url,
-            organization="",
-            project="",
-            timeout=TIMEOUT,
-            max_retries=0,
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
-        )
+        body = {"model": self._model, "input": texts, "encoding_format": "float"}
+        started = self._clock()
+        try:
+            with closing(post(self._client, "/embeddings", body)) as response:
+                return read_body(response, MOST_BYTES, lambda: self._clock() - started > self._timeout)
+        except openai.APIStatusError as problem:
+            wish = wished(problem.response.headers, time.time())
+            raise _Failed(self._refused(problem.response), wish) from None
+        except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError):
+            words = f"did not finish a reply within {self._timeout:g} s: run the same command again"
+            raise _Failed(self._error(words, retryable=True)) from None
+        except (openai.APIConnectionError, httpx2.TransportError, httpx2.DecodingError) as problem:
+            why = self._clean(str(problem.__cause__ or problem)) or type(problem).__name__
+            words = f"cannot be reached ({why}): start it, or check EMBEDDING_BASE_URL"
+            raise _Failed(self._error(words, retryable=True)) from None
 
-    def _refused(self, problem: Any) -> EmbedderError:
-        status = problem.status_code
+    @cached_property
+    def _client(self) -> Any:
+        return open_client(self._address, self._key, self._timeout)
+
+    def _refused(self, response: Any) -> EmbedderError:
+        status = response.status_code
         retryable = status in _RETRIED or status >= 500
         advice = _ADVICE.get(status, "try again later" if retryable else "check EMBEDDING_BASE_URL and EMBEDDING_MODEL")
-        said = " ".join(problem.response.text.split())[:200]
-        return self._error(f"answered {status}{f' ({said})' if said else ''}: {advice}", retryable=retryable)
+        words = self._clean(said(response.text))[:200]
+        return self._error(f"answered {status}{f' ({words})' if words else ''}: {advice}", retryable=retryable)
+
+    def _unusable(self, why: str) -> EmbedderError:
+        return self._error(f"sent a reply that cannot be used ({why}): check EMBEDDING_BASE_URL")
 
     def _error(self, what: str, *, retryable: bool = False) -> EmbedderError:
-        return EmbedderError(f"the embedding endpoint {self._shown_url} {what}", retryable=retryable)
+        return EmbedderError(f"the embedding endpoint {self._address.shown} {what}", retryable=retryable)
 
-    @property
-    def _shown_url(self) -> str:
-        """The address without a user name, password or query, which may be secrets."""
-        parts = urlsplit(self._base_url)
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    def _clean(self, text: str) -> str:
+        """The endpoint's words without the key, which some repeat."""
+        return text.replace(self._key, "[key]") if self._key else text
+
+
+class _Failed(Exception):
+    """One attempt failed; `wish`: the seconds the server asked to wait."""
+
+    def __init__(self, error: EmbedderError, wish: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error, self.wish = error, wish
 
 
 def _sendable(text: str) -> str:
     """Valid Unicode that is not blank."""
     return text.encode("utf-8", "replace").decode("utf-8") if text.strip() else EMPTY
-
-
-def _wished_wait(header: str | None, attempt: int) -> float:
-    """Seconds to wait: what the server asks for, else twice as long at every attempt."""
-    try:
-        wished = float(header or "")
-    except ValueError:
-        return 2.0 ** (attempt - 1)
-    return max(wished, 0.0) if math.isfinite(wished) else 2.0 ** (attempt - 1)
 
 
 def _vectors(reply: Any, wanted: int) -> list[list[float]]:

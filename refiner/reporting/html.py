@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refiner import merge, skills
-from refiner.reporting import html_changes, html_map
+from refiner.reporting import html_changes, html_map, html_usage
 from refiner.reporting.analysts import analyst_note
 from refiner.reporting.diffs import Hunk, Row, blocks, body_html, counts, diff_rows, hunks
 from refiner.reporting.html_changes import Standing, state_words
@@ -58,6 +58,7 @@ def html_report(report: Report, review: Review | None, merged: merge.Merged, dec
         _facts(report),
         _shortfalls(report),
         _log(decisions, numbers),
+        html_usage.section(report.usage),
         _made(report),
     ]
     title = f"Skill report: {_skill_name(report)}"

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from refiner.ids import content_key
 
+HALTED = "stopped on request: no further call is made"
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -53,6 +55,13 @@ class Reply:
     completion_tokens: int | None
     seconds: float = 0.0
     refusal: str | None = None
+
+
+def halt(transport: object) -> None:
+    """Lets a transport start no further call, where it can; calls under way end by themselves."""
+    stop = getattr(transport, "halt", None)
+    if stop is not None:
+        stop()
 
 
 class Transport(Protocol):

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from refiner.errors import BadReply, BudgetSpent, ConfigError, Timeout
-from refiner.transports.base import Reply, Request, Transport
+from refiner.errors import AnalystError, BadReply, BudgetSpent, ConfigError, Timeout
+from refiner.transports.base import HALTED, Reply, Request, Transport, halt
 from refiner.transports.prices import Prices, load
 from refiner.transports.tokens import PER_MESSAGE, Correction, estimate
 
@@ -190,17 +190,25 @@ class Ledger:
 
 
 class Metered:
-    """A transport whose calls are kept in a ledger and stopped by its limits."""
+    """A transport whose calls are kept in a ledger and stopped by its limits, or by a person."""
 
     def __init__(self, transport: Transport, ledger: Ledger) -> None:
         self._transport, self.ledger = transport, ledger
+        self._halted = False
 
     @property
     def name(self) -> str:
         return self._transport.name
 
+    def halt(self) -> None:
+        """From now on every call raises AnalystError before it costs anything."""
+        self._halted = True
+        halt(self._transport)
+
     def complete(self, request: Request) -> Reply:
         with self.ledger.call(request) as came:
+            if self._halted:
+                raise AnalystError(HALTED, systemic=True)
             came.append(self._transport.complete(request))
         return came[0]
 

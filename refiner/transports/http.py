@@ -15,11 +15,11 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from refiner.errors import ConfigError
+from refiner.errors import AnalystError, ConfigError
 from refiner.jsontext import clean
 from refiner.transports import envelope, faults
 from refiner.transports.address import Address, checked_key
-from refiner.transports.base import Reply, Request
+from refiner.transports.base import HALTED, Reply, Request
 from refiner.transports.capability import Capabilities, Capability, Level
 from refiner.transports.client import open_client, post, read_body
 from refiner.transports.retry import LONGEST_WAIT, Breaker, Failed, Pace, Part, Refused, backoff
@@ -99,6 +99,10 @@ class HttpTransport:
         except (ValueError, RecursionError):
             return Connection("json", f"{self._where(model)} did not reply with JSON when asked to", level)
         return Connection(None, f"{self._where(model)} works", level)
+
+    def halt(self) -> None:
+        """Lets no further attempt start; those that wait for one give up at once."""
+        self._breaker.failure(Failed(AnalystError(HALTED, systemic=True), "busy"))
 
     def close(self) -> None:
         """Ends the connections; a later call opens new ones."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from refiner.transports.base import Reply, Request, Transport
+from refiner.transports.base import Reply, Request, Transport, halt
 from refiner.transports.files import write_whole
 
 
@@ -20,6 +20,9 @@ class Recorder:
     @property
     def name(self) -> str:
         return self._transport.name
+
+    def halt(self) -> None:
+        halt(self._transport)
 
     def complete(self, request: Request) -> Reply:
         reply = self._transport.complete(request)

@@ -41,7 +41,7 @@ from refiner.workspace.folder import DATABASE as DATABASE
 from refiner.workspace.folder import prepare as prepare
 from refiner.workspace.tools import engine_for
 from refiner.workspace.tools import tools_for as tools_for
-from refiner.workspace.usage import Meter, expected_of, expected_words, meter_of, metered, usage_of
+from refiner.workspace.usage import Meter, expected_of, expected_words, meter_of, metered, shown_size, usage_of
 from storage import AddReport, JobStatus, Store
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Session:
 
     def _forecast(self, meter: Meter, snapshot: Snapshot) -> list[str]:
         """What is said before a model is asked."""
-        meter.expected = expected_of(self.config, snapshot.training)
+        meter.expected = expected_of(self.config, [shown_size(item.trace) for item in snapshot.training])
         window = unknown_window_words(self.config)
         return [expected_words(self.config, meter.expected), *([window] if window else [])]
 

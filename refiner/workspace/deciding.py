@@ -57,7 +57,6 @@ class Deciding:
         refinement_id: str,
         change_id: str,
         action: Action,
-        *,
         shown_at: float,
         seen: str,
         reason_code: str = "",

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from refiner.errors import ConfigError
 from refiner.jobs import Worker
 from refiner.merge import Merged
+from refiner.model_views import NO_KEYS, Keys, ModelDefaults, Tested
 from refiner.reporting.report import Report
 from refiner.skills import skeleton
 from refiner.types import Decision, Status
@@ -28,6 +29,7 @@ from refiner.views import (
     TraceView,
     Upload,
 )
+from refiner.workspace.asking import Asking
 from refiner.workspace.corpora import Corpora
 from refiner.workspace.deciding import Deciding, Preview
 from refiner.workspace.digest import Digests
@@ -56,8 +58,10 @@ class Workspace:
         self._reports = Reports(self._corpora)
         self._deciding = Deciding(room, self._reports)
         self._worker = Worker(lambda name, error: self._running.lost(name, error))
-        self._running = Running(Planner(self._corpora), self._reports, self._worker, self._deciding.carry_over)
-        self._progress = Progress(room, self._reports)
+        self._asking = Asking(room)
+        planner = Planner(self._corpora, self._asking)
+        self._running = Running(planner, self._reports, self._worker, self._deciding.carry_over, self._asking)
+        self._progress = Progress(room, self._reports, self._running)
         self._exporting = Exporting(room, self._deciding)
         self._evidence = Evidence(self._corpora, self._reports)
 
@@ -70,7 +74,7 @@ class Workspace:
 
     def close(self) -> None:
         """Stops the job at work after its step (it can be resumed), and lets the file go. Closing twice is fine."""
-        self._worker.close()
+        self._running.close()
         self._room.store.close()
 
     def reviewer(self) -> str:
@@ -151,9 +155,12 @@ class Workspace:
         running = self._worker.running() is not None
         return self._running.planner.estimate(self._corpora.entry(name), settings, running)
 
-    def start(self, name: str, settings: Mapping[str, Any]) -> str:
-        """Starts a refinement and returns its id at once. Raises JobRunning, ConfigError or LabelError."""
-        return self._running.start(self._corpora.entry(name), dict(settings))
+    def start(self, name: str, settings: Mapping[str, Any], keys: Keys = NO_KEYS) -> str:
+        """Starts a refinement and returns its id at once. Raises JobRunning, ConfigError or LabelError.
+
+        `keys` serve this run only: they are kept nowhere, and a resume needs them again.
+        """
+        return self._running.start(self._corpora.entry(name), dict(settings), keys)
 
     def job(self, refinement_id: str) -> JobView:
         """Where a refinement stands. Raises StoreError when there is none of that id."""
@@ -167,13 +174,38 @@ class Workspace:
         """Stops a refinement after the step at work; what is finished is kept and can be reviewed."""
         self._running.cancel(refinement_id)
 
-    def resume(self, refinement_id: str) -> None:
-        """Goes on where a refinement stopped, and tries again what failed. Raises JobRunning."""
-        self._running.resume(refinement_id)
+    def resume(
+        self, refinement_id: str, keys: Keys = NO_KEYS, *, limits: Mapping[str, float | None] | None = None
+    ) -> None:
+        """Goes on where a refinement stopped, and tries again what failed. Raises JobRunning.
 
-    def rerun(self, refinement_id: str, stage: str) -> None:
+        `limits`: `max_cost` and `max_tokens_total` from now on; one left out is none.
+        """
+        self._running.resume(refinement_id, keys, limits)
+
+    def rerun(self, refinement_id: str, stage: str, keys: Keys = NO_KEYS) -> None:
         """Does a stage and all after it anew. Raises JobRunning, or ConfigError for an unknown stage."""
-        self._running.rerun(refinement_id, stage)
+        self._running.rerun(refinement_id, stage, keys)
+
+    def model_defaults(self) -> ModelDefaults:
+        """What the settings file and the environment say of a model. Raises ConfigError for a file with mistakes."""
+        return self._asking.defaults()
+
+    def test_connection(self, name: str, settings: Mapping[str, Any], keys: Keys = NO_KEYS) -> tuple[Tested, ...]:
+        """One short prompt to each model and endpoint of the settings; no text of a trace. Raises ConfigError."""
+        return self._asking.test(self._running.planner.settings(self._corpora.entry(name), settings), keys)
+
+    def agree(self, hosts: Sequence[str]) -> None:
+        """Agrees, once and for all, that text of traces may be sent to these hosts."""
+        self._asking.agree(tuple(hosts))
+
+    def requests(self, refinement_id: str) -> bytes:
+        """The requests that wait for a reply, as a zip file. Raises ConfigError when nothing is handed off."""
+        return self._asking.requests(self._reports.start(refinement_id).config)
+
+    def answer(self, refinement_id: str, upload: Upload) -> int:
+        """Takes in replies, a .json file or a zip of them; how many. Raises FormatError for anything else."""
+        return self._asking.answer(self._reports.start(refinement_id).config, upload.name, upload.data.read())
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits until no job is at work; False when that took longer. For scripts and tests; pages poll `job`."""
@@ -221,16 +253,8 @@ class Workspace:
         the specification, or a quarantine, which the reason code `released` with a reason lets go), conflict. Saying
         the same again changes nothing. `amended` is the whole text that stands in for the item's `text`.
         """
-        return self._deciding.decide(
-            refinement_id,
-            change_id,
-            action,
-            shown_at=shown_at,
-            seen=seen,
-            reason_code=reason_code,
-            reason=reason,
-            amended=amended,
-        )
+        said = (shown_at, seen, reason_code, reason, amended)
+        return self._deciding.decide(refinement_id, change_id, action, *said)
 
     def undo(self, refinement_id: str) -> Decision | None:
         """Takes back the reviewer's own latest act (a bulk one as a whole) while it still counts, and returns it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from refiner import ingest, labels
 from refiner.types import Outcome, TaskIdOrigin, Trace
+from refiner.workspace.usage import shown_size
 from storage import Marks, Store
 
 SHOWN = 600
@@ -17,7 +18,7 @@ _KEPT = 8
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A trace in a list. `task` is the whole request, on which the task rule works; `size` counts characters."""
+    """A trace in a list. `task` is the whole request, on which the task rule works; `size`: characters for a model."""
 
     trace_id: str
     revision: str
@@ -35,8 +36,9 @@ class Card:
     def of(cls, trace: Trace) -> Card:
         said = {role: _last(trace, role) for role in ("assistant", "user")}
         known = (trace.task, trace.task_id, trace.task_id_origin, trace.format, trace.model or "")
-        size = sum(len(span.input) + len(span.output) for span in trace.spans)
-        return cls(trace.id, trace.revision, trace.external_id, *known, said["assistant"], said["user"], size)
+        return cls(
+            trace.id, trace.revision, trace.external_id, *known, said["assistant"], said["user"], shown_size(trace)
+        )
 
     @property
     def goal(self) -> str:

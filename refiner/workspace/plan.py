@@ -16,7 +16,10 @@ from refiner.snapshot import Snapshot, held_out, known_tasks, limited, take
 from refiner.stages.embed import BATCH
 from refiner.types import SkillVersion, Trace
 from refiner.views import Estimate, IngestReport
+from refiner.workspace.asking import Asking
 from refiner.workspace.corpora import Corpora, Entry, warnings
+from refiner.workspace.tools import models_of
+from refiner.workspace.usage import expected_of
 
 ELSEWHERE = {
     "skill_file": "set the start skill on the corpus page",
@@ -51,21 +54,26 @@ class Planner:
     """Plans for the corpora of one database."""
 
     corpora: Corpora
+    asking: Asking
 
-    def settings(self, given: Mapping[str, Any]) -> RefineConfig:
-        """The configuration. Raises ConfigError for an unknown, wrong or misplaced setting."""
+    def settings(self, entry: Entry, given: Mapping[str, Any]) -> RefineConfig:
+        """The configuration. Raises ConfigError for an unknown, wrong or misplaced setting.
+
+        A hand-off that names no folder gets one beside the database.
+        """
         names = {alias: spec.name for spec in config.specs().values() for alias in (spec.name, *spec.aliases)}
         for key, value in given.items():
             place = ELSEWHERE.get(names.get(key.replace("-", "_"), ""))
             if place and value is not None:
                 raise ConfigError(f"{key} is not set here: {place}")
-        return config.load(given, self.corpora.room.environ, Path(SETTINGS))[0]
+        own = {"handoff_dir": self.asking.folder(entry.id)} if given.get("transport") == "handoff" else {}
+        return config.load({**own, **given}, self.corpora.room.environ, Path(SETTINGS))[0]
 
     def plan(self, entry: Entry, given: Mapping[str, Any]) -> Plan:
         """Everything a refinement needs. Raises ConfigError, or LabelError when there is nothing to learn from."""
         if entry.opened:
             raise ConfigError(f'"{entry.name}" is a result that was opened for reading; refine a corpus of your own')
-        chosen = self.settings(given)
+        chosen = self.settings(entry, given)
         store, digest = self.corpora.room.store, self.corpora.digests.of(entry.id)
         traces = limited(assigned(list(store.traces(entry.id))), chosen.limit)
         share = config.held_out_share(chosen.rules, chosen.holdout, known_tasks(traces))
@@ -77,7 +85,8 @@ class Planner:
     def estimate(self, entry: Entry, given: Mapping[str, Any], running: bool) -> Estimate:
         """What it would take, from the cards alone; never raises for what a person can mend."""
         try:
-            chosen = self.settings(given)
+            chosen = self.settings(entry, given)
+            _refuse_unlimited(chosen)
         except RefinerError as error:
             return Estimate(0, 0, 0, 0, 0.0, 0, 0, 0.0, (), str(error))
         digest = self.corpora.digests.of(entry.id)
@@ -90,7 +99,9 @@ class Planner:
         kept = [trace for trace in traces if not held_out(trace.task_id, share)]
         ends = [digest.outcome(trace.id).status for trace in kept]
         failing, passing = ends.count("fail"), ends.count("pass")
-        calls, tokens = _calls(chosen, failing + passing, sum(card.size for card in digest.cards) / max(1, len(bare)))
+        used = {trace.id for trace in kept if digest.outcome(trace.id).status in ("fail", "pass")}
+        expected = _expected(chosen, [card.size for card in digest.cards if card.trace_id in used])
+        calls = expected["calls"]
         steps = failing + passing + -(-failing // BATCH) + -(-passing // BATCH) + 6
         return Estimate(
             failing=failing,
@@ -101,10 +112,13 @@ class Planner:
                 SECONDS_FIXED + SECONDS_TRACE * (failing + passing) + SECONDS_CALL * calls / chosen.workers, 1
             ),
             calls=calls,
-            tokens=tokens,
-            money=0.0,
-            warnings=tuple(warnings(digest)),
+            tokens=expected["tokens"],
+            money=expected["cost"],
+            warnings=(*warnings(digest), *_unknown_window(chosen)),
             blocked=_blocked(entry, len(digest.cards), failing + passing, running),
+            currency=expected.get("currency", ""),
+            prices_of=expected.get("prices_of", ""),
+            unasked=self.asking.unasked(chosen),
         )
 
     def _inputs(self, entry: Entry) -> Inputs:
@@ -119,14 +133,27 @@ class Planner:
         )
 
 
-def _calls(chosen: RefineConfig, traces: int, characters: float) -> tuple[int, int]:
-    """Calls and tokens of a model: a summary a trace, then a proposal and the judgements for a group in eight."""
+def _expected(chosen: RefineConfig, sizes: list[int]) -> dict[str, Any]:
+    """What a model would take: nothing without one."""
     if chosen.analyst == "offline":
-        return 0, 0
-    groups = -(-traces // 8)
-    calls = traces + groups * (1 + chosen.votes)
-    trace_tokens = min(characters / 4, chosen.window)
-    return calls, round(traces * trace_tokens + groups * (1 + chosen.votes) * min(8 * 400, chosen.window))
+        return {"calls": 0, "tokens": 0, "cost": 0.0}
+    from refiner.transports.prices import load
+
+    prices = load()
+    return {**expected_of(chosen, sizes), "currency": prices.currency, "prices_of": prices.date}
+
+
+def _refuse_unlimited(chosen: RefineConfig) -> None:
+    """Raises ConfigError for a limit that could not be kept."""
+    if chosen.max_cost is not None and chosen.analyst == "model":
+        from refiner.transports.cost import Ledger
+
+        Ledger(chosen.max_cost, chosen.max_tokens_total, models_of(chosen))
+
+
+def _unknown_window(chosen: RefineConfig) -> list[str]:
+    words = config.unknown_window_words(chosen)
+    return [] if words is None else [words.replace("--window", "“Tokens a prompt may have”")]
 
 
 def assigned(traces: list[Trace]) -> list[Trace]:

@@ -11,6 +11,7 @@ from refiner.views import FailureRow, JobState, JobView, RefinementCard, StageVi
 from refiner.workspace.corpora import Entry
 from refiner.workspace.reports import Reports
 from refiner.workspace.room import Room, seconds_of
+from refiner.workspace.running import Running
 from refiner.workspace.usage import usage_of
 from storage import Event, Job
 from storage.views import StageOverview, refinement_overview
@@ -22,6 +23,7 @@ class Progress:
 
     room: Room
     reports: Reports
+    running: Running
 
     def job(self, refinement_id: str) -> JobView:
         """Where a refinement stands. Raises StoreError when there is no such refinement."""
@@ -34,17 +36,19 @@ class Progress:
         status: JobState = job.status if job else "interrupted"
         begun = _last(events, "run_started") or _last(store.events(refinement_id, "started"), "started")
         ended = _last(events, "run_ended")
+        latest = ended.body if ended and begun and ended.seq > begun.seq else {}
         return JobView(
             refinement_id=refinement_id,
             status=status,
             stage=job.stage if job else "",
             stages=_stages(start.stages, overview, job),
             failures=self._failures(refinement_id, start.stages),
-            error=ended.body.get("error") if ended and begun and ended.seq > begun.seq else None,
+            error=latest.get("error"),
             started_at=begun.at if begun else "",
             seconds=self._seconds(begun, ended, status),
             reviewable=self.reports.is_reviewable(refinement_id),
-            usage=usage_of(events),
+            usage=usage_of(events, self.running.live(refinement_id)),
+            asks=self.running.asking.asks(start.config, latest.get("stopped", ""), latest.get("waiting", 0)),
         )
 
     def cards(self, entry: Entry) -> list[RefinementCard]:
@@ -96,7 +100,7 @@ class Progress:
         opened = next(one for one in self.room.store.results() if one.refinement_id == refinement_id)
         stages = tuple(StageView(name, 1, 1, seconds, 0, "done") for name, seconds in report.seconds.items())
         spent = sum(report.seconds.values())
-        return JobView(refinement_id, "done", "", stages, (), None, opened.opened_at, spent, True)
+        return JobView(refinement_id, "done", "", stages, (), None, opened.opened_at, spent, True, report.usage)
 
     def _seconds(self, begun: Event | None, ended: Event | None, status: JobState) -> float:
         if begun is None:

@@ -16,17 +16,21 @@ REVIEWER = "reviewer"
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """One open database. `lock` makes reading and then writing one act; `clock` gives seconds since 1970."""
+    """One open database. `lock` makes reading and then writing one act; `clock` gives seconds since 1970.
+
+    `folder` is where the database lies.
+    """
 
     store: Store
     clock: Callable[[], float]
     environ: Mapping[str, str]
+    folder: Path = field(default_factory=Path)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @classmethod
     def open(cls, path: Path, clock: Callable[[], float], environ: Mapping[str, str]) -> Room:
         """Opens or makes the database. Raises StoreBusy, SchemaTooNew or StoreError."""
-        return cls(Store.open(path, clock=lambda: iso(clock())[:19] + "Z"), clock, environ)
+        return cls(Store.open(path, clock=lambda: iso(clock())[:19] + "Z"), clock, environ, path.absolute().parent)
 
     def now(self) -> str:
         """The time in UTC with milliseconds."""

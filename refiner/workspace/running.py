@@ -3,56 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refiner import codec
-from refiner.config import plain, result_fields
+from refiner.config import RefineConfig, plain, result_fields
 from refiner.engine import Emit, Engine, Event, RefinementRecords, StageEnded, StageProgress, StageStarted
-from refiner.errors import BudgetSpent, ConfigError, RefinerError, StoreError, WaitingForReplies
-from refiner.ids import text_key
+from refiner.errors import AnalystError, BudgetSpent, ConfigError, RefinerError, StoreError, WaitingForReplies
+from refiner.executors.local import InlineExecutor
 from refiner.jobs import Stopped, Ticket, Worker
-from refiner.ports import Records, Stage, Tools
+from refiner.model_views import NO_KEYS, Keys, Stop
+from refiner.ports import Stage, Tools
 from refiner.snapshot import Seen, Snapshot
 from refiner.strategies import cluster
-from refiner.types import Refinement, Step
-from refiner.workspace import tools_for, versions
+from refiner.types import Refinement
+from refiner.workspace import stored_config, tools_for, versions
+from refiner.workspace.asking import Asking
 from refiner.workspace.corpora import Entry
+from refiner.workspace.finishing import Again, Quiet, without_asking
 from refiner.workspace.plan import Plan, Planner
 from refiner.workspace.reports import Reports
 from refiner.workspace.tools import engine_for
-from refiner.workspace.usage import Meter, meter_of, metered
+from refiner.workspace.usage import Meter, expected_of, meter_of, metered, shown_size
 from storage import JobStatus
 
 log = logging.getLogger(__name__)
-CHEAP = ("fold", "gate", "merge", "audit")
-"""The stages that a cancelled refinement still goes through, so that what is finished can be reviewed."""
 UNEXPECTED = "something unexpected happened"
-
-
-@dataclass(frozen=True, slots=True)
-class Again:
-    """A stage whose finished steps do not count: the salt makes its step keys new ones."""
-
-    stage: Stage
-    salt: str
-
-    @property
-    def name(self) -> str:
-        return self.stage.name
-
-    @property
-    def version(self) -> int:
-        return self.stage.version
-
-    def steps(self, records: Records) -> Iterable[Step]:
-        for step in self.stage.steps(records):
-            yield replace(step, key=text_key("again", self.salt, step.key))
-
-    def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
-        return self.stage.run(step, tools)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +38,16 @@ class Case:
     """One refinement at work."""
 
     refinement_id: str
-    stages: Sequence[Stage]
+    config: RefineConfig
+    stages: list[Stage]
     records: RefinementRecords
-    engine: Callable[[Emit], Engine]
+    tools: Tools
     meter: Meter | None = None
+
+    @property
+    def paid(self) -> bool:
+        """Whether it asks somebody whose calls are stopped one by one, so that replies under way are still kept."""
+        return self.meter is not None and self.meter.paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,35 +58,59 @@ class Running:
     reports: Reports
     worker: Worker
     carry: Callable[[str, str], int]
+    asking: Asking
+    meters: dict[str, Meter] = field(default_factory=dict)
 
-    def start(self, entry: Entry, settings: dict[str, Any]) -> str:
+    def start(self, entry: Entry, settings: dict[str, Any], keys: Keys = NO_KEYS) -> str:
         """Starts a refinement of a corpus; the same one again goes on from where it is. Raises JobRunning."""
         with self.worker.claim() as go:
             plan = self.planner.plan(entry, settings)
-            refinement_id = self._open(entry, plan)
-            self._go(go, refinement_id, plan.snapshot)
+            tools = self._tools(plan.config, keys)
+            refinement_id = self._open(entry, plan, tools)
+            self._go(go, refinement_id, tools, plan.snapshot)
         return refinement_id
 
-    def resume(self, refinement_id: str) -> None:
-        """Goes on with a refinement: what is finished stays, what failed is tried again. Raises JobRunning."""
+    def resume(self, refinement_id: str, keys: Keys = NO_KEYS, limits: Mapping[str, Any] | None = None) -> None:
+        """Goes on with a refinement: what is finished stays, what failed is tried again. Raises JobRunning.
+
+        `limits`: new values of `max_cost` and `max_tokens_total`.
+        """
         self._refuse_opened(refinement_id)
         with self.worker.claim() as go:
-            self._go(go, refinement_id)
+            if limits:
+                self._limit(refinement_id, limits)
+            self._go(go, refinement_id, self._tools(self.reports.start(refinement_id).config, keys))
 
-    def rerun(self, refinement_id: str, stage: str) -> None:
+    def rerun(self, refinement_id: str, stage: str, keys: Keys = NO_KEYS) -> None:
         """Does a stage and all after it anew. Raises ConfigError for a stage that there is not, or JobRunning."""
         self._refuse_opened(refinement_id)
         stages = self.reports.start(refinement_id).stages
         if stage not in stages:
             raise ConfigError(f'there is no stage "{stage}"; there are {", ".join(stages)}')
         with self.worker.claim() as go:
+            tools = self._tools(self.reports.start(refinement_id).config, keys)
             before = len(self.reports.store.events(refinement_id, "rerun"))
             self.reports.store.event(refinement_id, "rerun", {"stage": stage, "salt": f"{refinement_id}:{before + 1}"})
-            self._go(go, refinement_id)
+            self._go(go, refinement_id, tools)
 
     def cancel(self, refinement_id: str) -> None:
         """Stops after the step at work; what is finished is kept. Nothing happens when it is not running."""
-        self.worker.stop(refinement_id)
+        if self.worker.stop(refinement_id):
+            self.halt()
+
+    def halt(self) -> None:
+        """Lets the job at work ask nobody any more; replies under way are still kept."""
+        for meter in list(self.meters.values()):
+            meter.halt()
+
+    def close(self) -> None:
+        """Stops the job at work after its step and waits for that; no other one starts."""
+        self.worker.close(self.halt)
+
+    def live(self, refinement_id: str) -> dict[str, Any] | None:
+        """What the run at work has taken of a model and not written down yet."""
+        meter = self.meters.get(refinement_id)
+        return None if meter is None or meter.closed else meter.body()
 
     def lost(self, refinement_id: str, error: BaseException) -> None:
         """Takes the news of a job that could not even say how it ended."""
@@ -114,10 +122,22 @@ class Running:
         if self.reports.is_opened(refinement_id):
             raise ConfigError("this result was opened for reading; refine its traces in a corpus of your own")
 
-    def _open(self, entry: Entry, plan: Plan) -> str:
+    def _tools(self, config: RefineConfig, keys: Keys) -> Tools:
+        """Everything a run needs. Raises ConfigError for what cannot work, or for a host nobody agreed to."""
+        self.asking.refuse_unasked(config)
+        return tools_for(config, self.asking.environ(keys), folder=self.asking.room.folder)
+
+    def _limit(self, refinement_id: str, limits: Mapping[str, Any]) -> None:
+        body = self.reports.start(refinement_id).body
+        known = {name: limits.get(name) for name in ("max_cost", "max_tokens_total")}
+        config = {**body["config"], **known}
+        stored_config(config)
+        self.reports.store.event(refinement_id, "started", {**body, "config": config})
+        self.reports.forget(refinement_id)
+
+    def _open(self, entry: Entry, plan: Plan, tools: Tools) -> str:
         """Writes down what the refinement works on."""
         store = self.reports.store
-        tools = tools_for(plan.config, self.planner.corpora.room.environ)
         made = Refinement(
             entry.id,
             plan.snapshot.key,
@@ -150,17 +170,20 @@ class Running:
         return replace(made, parent=parent)
 
     def _go(
-        self, go: Callable[[str, Callable[[Ticket], None]], None], refinement_id: str, snapshot: Snapshot | None = None
+        self,
+        go: Callable[[str, Callable[[Ticket], None]], None],
+        refinement_id: str,
+        tools: Tools,
+        snapshot: Snapshot | None = None,
     ) -> None:
-        case = self._case(refinement_id, snapshot)
+        case = self._case(refinement_id, tools, snapshot)
         self.reports.forget(refinement_id)
         self.reports.store.event(refinement_id, "run_started", {})
         self.reports.store.set_job(refinement_id, "running")
         go(refinement_id, lambda ticket: self._work(case, ticket))
 
-    def _case(self, refinement_id: str, snapshot: Snapshot | None) -> Case:
+    def _case(self, refinement_id: str, tools: Tools, snapshot: Snapshot | None) -> Case:
         start, store = self.reports.start(refinement_id), self.reports.store
-        tools = tools_for(start.config, self.planner.corpora.room.environ)
         stages: list[Stage] = cluster.stages(start.config, tools)
         for event in store.events(refinement_id, "rerun"):
             first = [stage.name for stage in stages].index(event.body["stage"])
@@ -168,49 +191,61 @@ class Running:
         base = store.skill(start.made.base)
         seen = snapshot or self.reports.snapshot(start)
         records = RefinementRecords(seen.training, base, store)
-        return Case(
-            refinement_id, stages, records, lambda emit: engine_for(start.config, store, tools, emit), meter_of(tools)
-        )
+        meter = meter_of(tools)
+        if meter is not None:
+            meter.expected = expected_of(start.config, [shown_size(item.trace) for item in seen.training])
+        return Case(refinement_id, start.config, stages, records, tools, meter)
 
     def _work(self, case: Case, ticket: Ticket) -> None:
         """A whole job, to its end in words."""
         error: str | None = None
         status: JobStatus = "done"
+        later: dict[str, Any] = {}
+        if case.meter is not None:
+            self.meters[case.refinement_id] = case.meter
         try:
             with metered(self.reports.store, case.refinement_id, case.meter):
                 status = self._stages(case, ticket)
-        except (BudgetSpent, WaitingForReplies) as later:
-            status, error = "interrupted", str(later)
+        except (BudgetSpent, WaitingForReplies) as stop:
+            status, error, later = "interrupted", str(stop), _later(stop)
         except RefinerError as failure:
             status, error = "failed", str(failure)
         except Exception as failure:
             log.exception("refinement %s failed", case.refinement_id)
             status, error = "failed", f"{UNEXPECTED} ({type(failure).__name__}: {failure}); the log has the details"
-        self._end(case.refinement_id, status, error)
+        finally:
+            self.meters.pop(case.refinement_id, None)
+        self._end(case.refinement_id, status, error, later)
 
     def _stages(self, case: Case, ticket: Ticket) -> JobStatus:
+        engine = engine_for(case.config, self.reports.store, case.tools, self._watch(case, ticket))
         try:
-            case.engine(self._watch(case.refinement_id, ticket)).run(case.refinement_id, case.stages, case.records)
-        except Stopped as stopped:
-            if stopped.why == "close":
+            engine.run(case.refinement_id, case.stages, case.records)
+        except (Stopped, AnalystError):
+            if ticket.why is None:
+                raise
+            if ticket.why == "close":
                 return "interrupted"
             self._finish(case)
             return "cancelled"
         return "done"
 
     def _finish(self, case: Case) -> None:
-        """The cheap stages over what is finished; nothing when not even the contrast is."""
+        """The cheap stages over what is finished, asking nobody; nothing when not even the contrast is."""
         store, records = self.reports.store, case.records
         for stage in case.stages:
             records.keys.setdefault(stage.name, store.stage_keys(case.refinement_id, stage.name))
         records.cache.clear()
         if records.produced("contrast"):
-            rest = [stage for stage in case.stages if stage.name in CHEAP]
-            case.engine(self._watch(case.refinement_id, Ticket())).run(case.refinement_id, rest, records)
+            free = case.tools.analyst.deterministic
+            tools = case.tools if free else replace(case.tools, analyst=Quiet(case.tools.analyst))
+            rest = without_asking(case.stages, (lambda keys: set(keys)) if free else store.finished)
+            watch = self._watch(case, Ticket())
+            Engine(store, InlineExecutor(), tools, watch).run(case.refinement_id, rest, records)
             records.cache.clear()
 
-    def _watch(self, refinement_id: str, ticket: Ticket) -> Emit:
-        store = self.reports.store
+    def _watch(self, case: Case, ticket: Ticket) -> Emit:
+        store, refinement_id = self.reports.store, case.refinement_id
 
         def heard(event: Event) -> None:
             if isinstance(event, StageStarted):
@@ -220,11 +255,12 @@ class Running:
             elif isinstance(event, StageEnded):
                 store.finish_stage(refinement_id, event.stage, event.seconds)
                 return
-            ticket.check()
+            if isinstance(event, StageStarted) or not case.paid:
+                ticket.check()
 
         return heard
 
-    def _end(self, refinement_id: str, status: JobStatus, error: str | None) -> None:
+    def _end(self, refinement_id: str, status: JobStatus, error: str | None, later: dict[str, Any]) -> None:
         """Says how the job ended, last of all: whoever sees that finds everything else in place."""
         store, job = self.reports.store, self.reports.store.job(refinement_id)
         report = self.reports.settle(refinement_id) if status in ("done", "cancelled") else None
@@ -233,6 +269,15 @@ class Running:
             with suppress(RefinerError):
                 self.carry(parent, refinement_id)
         counts = report.counts() if report else {}
-        store.event(refinement_id, "run_ended", {"status": status, "error": error, "counts": counts})
+        store.event(refinement_id, "run_ended", {"status": status, "error": error, "counts": counts, **later})
         stage = job.stage if job else ""
         store.set_job(refinement_id, status, stage, job.done if job else 0, job.total if job else 0)
+
+
+def _later(stop: BudgetSpent | WaitingForReplies) -> dict[str, Any]:
+    """Why a run stopped that can go on."""
+    if isinstance(stop, BudgetSpent):
+        limit: Stop = "limit"
+        return {"stopped": limit}
+    waiting: Stop = "waiting"
+    return {"stopped": waiting, "waiting": stop.count}

@@ -23,15 +23,18 @@ CAPABILITIES = ".endpoints.json"
 """What endpoints can do, learnt once; lies beside the database."""
 
 
-def tools_for(config: RefineConfig, environ: Mapping[str, str], *, plugged: bool = True) -> Tools:
+def tools_for(
+    config: RefineConfig, environ: Mapping[str, str], *, plugged: bool = True, folder: Path | None = None
+) -> Tools:
     """The analyst and the embedder that the configuration asks for.
 
     `plugged` false: for reading stored results; nothing can be asked, and no key, address or folder needs to be there.
+    `folder`: where the database lies, when the configuration does not say.
     Raises ConfigError for what cannot work.
     """
     transport = None
     if config.analyst == "model":
-        transport = transport_for(config, environ) if plugged else Unplugged()
+        transport = transport_for(config, environ, folder) if plugged else Unplugged()
     return Tools(analyst(config, transport), embedder_for(config, environ))
 
 
@@ -45,21 +48,25 @@ class Unplugged:
         raise ConfigError(f"{request.label}: a stored result is being read; no model is asked")
 
 
-def transport_for(config: RefineConfig, environ: Mapping[str, str]) -> Transport:
+def transport_for(config: RefineConfig, environ: Mapping[str, str], folder: Path | None = None) -> Transport:
     """The way to the model, with its recorder and its ledger. A replay costs nothing and is not metered."""
     from refiner.transports.cost import Ledger, Metered
     from refiner.transports.record import Recorder
 
-    found = _plain(config, environ)
+    found = _plain(config, environ, folder)
     if config.transport == "replay":
         return found
     if config.record is not None:
         found = Recorder(found, config.record)
-    models = [model for model in dict.fromkeys((config.model, config.gate_model)) if model]
-    return Metered(found, Ledger(config.max_cost, config.max_tokens_total, models))
+    return Metered(found, Ledger(config.max_cost, config.max_tokens_total, models_of(config)))
 
 
-def _plain(config: RefineConfig, environ: Mapping[str, str]) -> Transport:
+def models_of(config: RefineConfig) -> tuple[str, ...]:
+    """The models that are asked, each once."""
+    return tuple(model for model in dict.fromkeys((config.model, config.gate_model)) if model)
+
+
+def _plain(config: RefineConfig, environ: Mapping[str, str], folder: Path | None = None) -> Transport:
     if config.transport == "replay" and config.replay_dir is not None:
         from refiner.transports.replay import ReplayTransport
 
@@ -71,12 +78,12 @@ def _plain(config: RefineConfig, environ: Mapping[str, str]) -> Transport:
     from refiner.transports.capability import Capabilities
     from refiner.transports.http import HttpTransport
 
-    capabilities = Capabilities(_beside_database(config))
+    capabilities = Capabilities(_beside_database(config, folder))
     return HttpTransport(config.base_url, secrets(environ).llm_api_key, capabilities=capabilities)
 
 
-def _beside_database(config: RefineConfig) -> Path | None:
-    folder = config.db.parent if config.db is not None else config.output_dir
+def _beside_database(config: RefineConfig, folder: Path | None) -> Path | None:
+    folder = config.db.parent if config.db is not None else config.output_dir or folder
     return None if folder is None else folder / CAPABILITIES
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from refiner.config import RefineConfig
 from refiner.errors import StoreError
-from refiner.ports import Labelled, Tools
+from refiner.ports import Tools
+from refiner.rendering import SPAN_LIMIT
+from refiner.types import Trace
 
 if TYPE_CHECKING:
     from refiner.analysts.model import ModelAnalyst
@@ -30,24 +32,42 @@ class Meter:
     ledger: Ledger | None
     expected: dict[str, Any] = field(default_factory=dict)
     before: dict[str, Spend] = field(default_factory=dict)
+    closed: bool = False
+
+    @property
+    def paid(self) -> bool:
+        """Whether its calls are counted, and can be stopped between two of them."""
+        return self.ledger is not None
+
+    def halt(self) -> None:
+        """Lets no further call start."""
+        from refiner.transports.base import halt
+
+        halt(self.analyst.caller.transport)
 
     def open(self, events: Sequence[Event]) -> None:
         if self.ledger is not None:
-            self.before = _spent(events)
+            self.before = _total([event.body for event in events if event.kind == KIND])
             self.ledger.stages.update(self.before)
 
     def close(self, store: Store, refinement_id: str) -> None:
         """Writes down what this run took; nothing when it asked nobody."""
+        body = self.body()
+        self.closed = True
+        if body:
+            store.event(refinement_id, KIND, body)
+
+    def body(self) -> dict[str, Any]:
+        """What this run has taken so far, as JSON-able values; empty when it asked nobody."""
         from refiner.transports.cost import Spend
 
-        now = self.ledger.stages if self.ledger is not None else {}
+        now = dict(self.ledger.stages) if self.ledger is not None else {}
         own = {stage: _minus(spend, self.before.get(stage, Spend())) for stage, spend in now.items()}
-        own = {stage: spend for stage, spend in own.items() if spend.calls}
+        stages = {stage: _plain(spend) for stage, spend in own.items() if spend.calls}
         tally, tokens = self.analyst.caller.tally.as_dict(), self.analyst.caller.redactor.tokens()
-        if own or tally or tokens:
-            stages = {stage: _plain(spend) for stage, spend in own.items()}
-            body = {"stages": stages, "tally": tally, "redacted": tokens, "expected": self.expected}
-            store.event(refinement_id, KIND, body)
+        if not (stages or tally or tokens):
+            return {}
+        return {"stages": stages, "tally": tally, "redacted": tokens, "expected": self.expected}
 
 
 def meter_of(tools: Tools) -> Meter | None:
@@ -75,19 +95,21 @@ def metered(store: Store, refinement_id: str, meter: Meter | None) -> Iterator[N
     meter.close(store, refinement_id)
 
 
-def usage_of(events: Sequence[Event]) -> dict[str, Any]:
+def usage_of(events: Sequence[Event], live: dict[str, Any] | None = None) -> dict[str, Any]:
     """Everything taken by the runs of a refinement, as JSON-able values; empty when nobody was asked.
+
+    `live`: what the run at work has taken so far (`Meter.body`).
 
     `error`: tokens taken beyond those expected at the first start, as a share; `cost` is None without a known price.
     """
-    bodies = [event.body for event in events if event.kind == KIND]
+    bodies = [*(event.body for event in events if event.kind == KIND), *([live] if live else [])]
     if not bodies:
         return {}
     from refiner.analysts.model.redaction import counts
     from refiner.transports.cost import Spend
     from refiner.transports.prices import load
 
-    stages = _spent(events)
+    stages = _total(bodies)
     total = sum(stages.values(), Spend())
     tally: Counter[str] = Counter()
     for body in bodies:
@@ -109,13 +131,13 @@ def usage_of(events: Sequence[Event]) -> dict[str, Any]:
     }
 
 
-def expected_of(config: RefineConfig, items: Sequence[Labelled]) -> dict[str, Any]:
-    """What a whole refinement of these traces is expected to take."""
+def expected_of(config: RefineConfig, sizes: Sequence[int]) -> dict[str, Any]:
+    """What a whole refinement is expected to take of traces of these sizes (`shown_size`)."""
     from refiner.transports.cost import Planned, Spend, forecast
     from refiner.transports.prices import load
 
-    n, most = len(items), config.window - 6_000
-    read = sum(min(_size(item) // 4 + _PROMPT, most) for item in items) // max(n, 1)
+    n, most = len(sizes), config.window - 6_000
+    read = sum(min(size // 4 + _PROMPT, most) for size in sizes) // max(n, 1)
     groups, model = -(-n // _A_GROUP), config.model or ""
     asked = most // 2 if config.window > 8_000 else most
     proposal = min(_A_GROUP * 350 + 3 * _PROMPT, asked)
@@ -147,16 +169,17 @@ def expected_words(config: RefineConfig, expected: dict[str, Any]) -> str:
     return f"about {expected['calls']} calls and {expected['tokens']:,} tokens are expected; {money}."
 
 
-def _size(item: Labelled) -> int:
-    return sum(min(len(span.input), 4_000) + min(len(span.output), 4_000) for span in item.trace.spans)
+def shown_size(trace: Trace) -> int:
+    """The characters of a trace that a model is shown at most."""
+    return sum(min(len(span.input), SPAN_LIMIT) + min(len(span.output), SPAN_LIMIT) for span in trace.spans)
 
 
-def _spent(events: Sequence[Event]) -> dict[str, Spend]:
+def _total(bodies: Sequence[dict[str, Any]]) -> dict[str, Spend]:
     from refiner.transports.cost import Spend
 
     found: dict[str, Spend] = {}
-    for event in events:
-        for stage, one in event.body["stages"].items() if event.kind == KIND else ():
+    for body in bodies:
+        for stage, one in body["stages"].items():
             spend = Spend(
                 one["calls"], one["prompt_tokens"], one["completion_tokens"], one["cost"], one["without_usage"]
             )

@@ -1,0 +1,55 @@
+"""A refinement that waits for replies: its requests to take away, and the replies to bring back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._ui import cards, keys, session
+from pages._ui.text import count
+
+if TYPE_CHECKING:
+    from refiner.views import JobView
+
+GENERATION = "replies_generation"
+
+
+def draw(job: JobView) -> None:
+    """What to do while replies are waited for; nothing for any other refinement."""
+    asks = job.asks
+    if asks is None or asks.stopped != "waiting":
+        return
+    cards.card(
+        "say",
+        f"Download the requests, have them answered (the instructions are in them), and upload the replies. An agent "
+        f"on this machine can also work in {asks.folder} itself; then press “Resume”.",
+        f"Waiting for {count(asks.waiting, 'reply', 'replies')}",
+    )
+    generation = st.session_state.get(GENERATION, 0)
+    with st.container(key="handoff", horizontal=True, vertical_alignment="top", gap="small"):
+        st.download_button(
+            f"Download {count(asks.waiting, 'request')}", session.workspace().requests(job.refinement_id),
+            "requests.zip", "application/zip", key="handoff_requests", type="primary", on_click="ignore",
+            icon=":material/download:",
+        )  # fmt: skip
+        files = st.file_uploader(
+            "Replies: .json files, or a zip of them", accept_multiple_files=True, key=f"handoff_replies_{generation}"
+        )
+    if files:
+        st.session_state[GENERATION] = generation + 1
+        take_in(job, files)
+        st.rerun()
+
+
+def take_in(job: JobView, files: list[Any]) -> None:
+    """Takes the replies in and goes on; a file that is no reply is named and left."""
+    from refiner.views import Upload
+
+    desk = session.workspace()
+    found = [cards.attempt(desk.answer, job.refinement_id, Upload(one.name, one)) for one in files]
+    taken = sum(one.value for one in found if one)
+    if not taken:
+        cards.notice("warn", "None of these files holds a reply. Each reply is a file ID.json named like its request.")
+    elif cards.attempt(desk.resume, job.refinement_id, keys.of(job.asks)):
+        cards.notice("done", f"{count(taken, 'file')} of replies taken in; the refinement goes on.")
