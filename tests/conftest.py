@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import socket
 import tempfile
 from collections.abc import Generator
@@ -52,6 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = home.name
     socket.getaddrinfo = _resolve_loopback
+    # A shell that starts its commands in the background has them ignore Ctrl-C, children included; tests press it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
