@@ -1,4 +1,4 @@
-# make setup | run | sample | test | check | bench [BENCH=name] | doctor | clean
+# make setup | run | sample | test | check | browser | bench [BENCH=name] | doctor | clean
 SHELL := /bin/sh
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -11,7 +11,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check
 SAMPLE := sample_data
 OUT := build/sample
 
-.PHONY: setup run sample test check bench doctor clean
+.PHONY: setup run sample test check browser bench doctor clean
 
 setup: $(STAMP)
 
@@ -54,7 +54,16 @@ check: setup
 	@$(PY) -m mypy
 	@$(VENV)/bin/lint-imports
 
-test: check
+# The tests need a Chromium. Debian's when this may install it, else the one that Playwright brings.
+browser: setup
+	@$(PY) -m tests.browser.chromium >/dev/null 2>&1 || test -n "$$CHROMIUM_PATH" || { \
+		echo "Getting a Chromium for the browser tests (about 1 min, once)"; \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+		else $(PY) -m playwright install chromium; fi; }; \
+	$(PY) -m tests.browser.chromium >/dev/null
+
+test: check browser
 	@$(PY) -m pytest
 
 bench: setup

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 
-CONTEXT, LONGEST_REPLY = 8192, 300
+CONTEXT = 3072
+"""Tokens of a prompt with its reply: enough for the prompts of an 8,000-token window, and an end to endless replies."""
 
 
 def main(packages: str, weights: str) -> None:
@@ -16,7 +17,7 @@ def main(packages: str, weights: str) -> None:
 
     params = xllamacpp.CommonParams()
     params.model.path = weights
-    params.n_ctx, params.n_parallel, params.n_predict = CONTEXT, 1, LONGEST_REPLY
+    params.n_ctx, params.n_parallel = CONTEXT, 1
     params.port = 0
     server = xllamacpp.Server(params)
     print(server.listening_address, flush=True)

@@ -137,8 +137,40 @@ def test_setup_is_done_once_for_each_lock_file(clone: Path) -> None:
 
 
 def test_every_command_of_the_readme_exists() -> None:
-    done = make(ROOT, "-n", "setup", "run", "test", "check", "bench", "doctor")
+    done = make(ROOT, "-n", "setup", "run", "test", "check", "browser", "bench", "doctor")
     assert done.returncode == 0, done.stderr
+
+
+def with_a_browser_from(clone: Path, user: int, *, comes: bool) -> subprocess.CompletedProcess[str]:
+    """`make browser` where there is none at first; `said` in the clone lists what was asked to bring one."""
+    (clone / ".venv" / "bin").mkdir(parents=True)
+    (clone / "commands").mkdir()
+    stamp = make(clone, "-n", "setup").stdout.rsplit(".setup-", 1)[1].split()[0]
+    (clone / ".venv" / f".setup-{stamp}").touch()
+    got = "touch got" if comes else "false"
+    commands = {
+        ".venv/bin/python": f'case "$*" in *install*) echo own >>said; {got};; '
+        "*) test -e got || { echo no browser >&2; false; };; esac",
+        "commands/id": f"echo {user}",
+        "commands/apt-get": f'case "$1" in install) echo debian >>said; {got};; esac',
+    }
+    for name, body in commands.items():
+        (clone / name).write_text(f"#!/bin/sh\n{body}\n")
+        (clone / name).chmod(0o755)
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "CHROMIUM"))}
+    environ["PATH"] = f"{clone / 'commands'}:{environ['PATH']}"
+    return subprocess.run(["make", "browser"], cwd=clone, env=environ, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("user", "place"), [(0, "debian"), (1000, "own")])
+def test_a_browser_for_the_tests_comes_from_where_this_user_may_get_one(clone: Path, user: int, place: str) -> None:
+    assert with_a_browser_from(clone, user, comes=True).returncode == 0
+    assert (clone / "said").read_text().split() == [place]
+
+
+def test_without_any_browser_the_tests_are_not_started(clone: Path) -> None:
+    done = with_a_browser_from(clone, 1000, comes=False)
+    assert done.returncode != 0 and "no browser" in done.stderr
 
 
 @pytest.mark.parametrize(("there", "answer"), [(True, "corpora=yes"), (False, "corpora=no")])

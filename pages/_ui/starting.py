@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def draw(card: CorpusCard, *, again: bool) -> None:
     """What it would take, and the button that says so."""
     st.subheader("Refine again" if again else "Start a refinement", anchor=False)
-    holder = st.container()
     reader = model.choose(card.name)
+    holder = st.container()
     chosen = {**settings.draw(), **reader.settings}
     if reader.missing:
         with holder:
@@ -59,13 +59,18 @@ def _numbers(estimate: Estimate, reader: model.Chosen) -> dict[str, object]:
     if not reader.model:
         return {**numbers, "on this machine": f"about {duration(estimate.seconds)}"}
     numbers |= {"requests" if reader.by_hand else "calls": f"about {estimate.calls:,}"}
-    numbers |= {"tokens": f"about {estimate.tokens:,}"}
+    numbers |= {"tokens": f"about {rounded(estimate.tokens):,}"}
     if reader.by_hand:
         return numbers
     known = estimate.money is not None
     cost = f"about {estimate.money:.2f} {estimate.currency}" if known else "unknown"
     words = f"prices of {estimate.prices_of}" if known else f"no price of this model is known ({estimate.prices_of})"
-    return {**numbers, words: cost, "with 16 calls at a time": f"about {duration(estimate.seconds)}"}
+    return {**numbers, words: cost, "if the endpoint is quick": f"about {duration(estimate.seconds)}"}
+
+
+def rounded(number: int) -> int:
+    """Two figures of it: an estimate knows no more."""
+    return int(float(f"{number:.2g}"))
 
 
 def _limits(estimate: Estimate) -> dict[str, Any]:

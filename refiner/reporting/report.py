@@ -142,8 +142,16 @@ class Report:
     def _is_open(self, change: Change) -> bool:
         """Whether a change without a verdict should have one: its side is gated, or no proposal asked for it."""
         gated = {"both": ("failure", "success"), "failure": ("failure",)}.get(str(self.config.get("gate")), ())
-        sides = [one.side for one in self.proposals if one.key in change.proposal_ids]
+        sides = [one.side for one in self._proposals(change)]
         return not change.proposal_ids or any(side in gated for side in sides)
+
+    @cached_property
+    def _named(self) -> tuple[tuple[str, Proposal], ...]:
+        """The proposals by key; a key is a hash over all that a proposal holds."""
+        return tuple((one.key, one) for one in self.proposals)
+
+    def _proposals(self, change: Change) -> tuple[Proposal, ...]:
+        return tuple(one for key, one in self._named if key in change.proposal_ids)
 
     def _verdicts(self, change: Change) -> tuple[Verdict, ...]:
         return tuple(one for one in self.verdicts if one.proposal_id in change.proposal_ids)
@@ -152,7 +160,7 @@ class Report:
         verdicts = self._verdicts(change)
         return Decided(
             change=change,
-            proposals=tuple(one for one in self.proposals if one.key in change.proposal_ids),
+            proposals=self._proposals(change),
             verdicts=verdicts,
             findings=tuple(one for one in self.findings if one.change_id == change.key),
             result=self.results[change.key] if verdicts or self._is_open(change) else NOT_GATED,

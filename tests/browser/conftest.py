@@ -1,0 +1,104 @@
+"""One browser for the folder, and one prepared database: the sample and a small corpus, each refined."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus import lines, workbook
+from playwright.sync_api import Browser
+from rooms import Clock, Reviewer, fill, opened, refine, upload
+
+from browser import chromium, helpers
+
+SLOTS = 6
+SMALL = "workbooks"
+"""A corpus with three changes: a supported, an undecided and an unsupported one."""
+UNLABELLED = "by hand"
+"""A corpus of six traces that nobody has said anything about."""
+Tabs = Callable[..., helpers.Screen]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """`sample`: the refinement of the sample, partly decided. `slots`: refinements of the small corpus, all alike."""
+
+    path: Path
+    sample: str
+    slots: list[str]
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """A real Chromium. Without one the tests fail with what to do; they are never skipped."""
+    with ExitStack() as stack:
+        try:
+            started = stack.enter_context(chromium.launched())
+        except chromium.NoChromium as missing:
+            pytest.fail(str(missing), pytrace=False)
+        yield started
+
+
+@pytest.fixture(scope="package")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    path, clock, small = tmp_path_factory.mktemp("prepared") / "refiner.duckdb", Clock(), workbook()
+    desk = opened(path, clock)
+    try:
+        sample = refine(desk, desk.load_sample())
+        decide_some(Reviewer(desk, sample, clock))
+        fill(desk, small, SMALL)
+        desk.create_corpus(UNLABELLED)
+        desk.ingest(UNLABELLED, [upload("traces.jsonl", lines(small.traces[:6]))])
+        slots = [refine(desk, SMALL, max_undecided=20 + number) for number in range(SLOTS)]
+    finally:
+        desk.close()
+    return Prepared(path, sample, slots)
+
+
+def decide_some(reviewer: Reviewer) -> None:
+    """A decision of every kind."""
+    items = reviewer.items()
+    reviewer.decide(items[0], "accept")
+    reviewer.decide(items[1], "reject", reason_code="too_specific", reason="one sheet only")
+    reviewer.decide(items[2], "amend", amended=f"{items[2].text} Every time.")
+    reviewer.decide(items[3], "skip")
+    reviewer.decide(items[8], "accept", reason="the owner asked for it")
+
+
+@pytest.fixture(scope="module")
+def app(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[helpers.App]:
+    """The app on a copy of the prepared database."""
+    copy = tmp_path_factory.mktemp("app") / "refiner.duckdb"
+    shutil.copy(prepared.path, copy)
+    with helpers.running(copy) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def unused(prepared: Prepared) -> list[str]:
+    """The refinements of the small corpus that no test of this module has decided on."""
+    return list(prepared.slots)
+
+
+@pytest.fixture
+def small(unused: list[str]) -> str:
+    """A refinement of the small corpus for this test alone."""
+    return unused.pop()
+
+
+@pytest.fixture
+def tabs(browser: Browser) -> Iterator[Tabs]:
+    """Opens tabs on a server; what a page asks beyond that server fails the test."""
+    with ExitStack() as stack:
+        yield lambda url, **more: stack.enter_context(helpers.tab(browser, url, **more))
+
+
+@pytest.fixture
+def screen(tabs: Tabs, app: helpers.App) -> Any:
+    """A tab on the app of this module."""
+    return tabs(app.url)
