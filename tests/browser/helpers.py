@@ -174,6 +174,7 @@ class Screen:
     def picture(self, name: str, *, tall: bool = True) -> None:
         """Writes a screenshot for a person to look at; `tall` = with what is further down."""
         SCREENS.mkdir(parents=True, exist_ok=True)
+        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
         high = self.page.get_by_test_id("stMain").evaluate("main => main.scrollHeight") if tall else HIGH
         self.page.set_viewport_size({"width": WIDE, "height": min(max(high + 60, HIGH), TALL)})
         self.page.screenshot(path=SCREENS / f"{name}.png", animations="disabled")

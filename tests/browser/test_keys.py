@@ -39,21 +39,6 @@ def test_a_key_that_is_held_down_counts_once(screen: helpers.Screen, small: str)
     screen.decided(1, 3)
 
 
-def test_moving_on_and_accepting_in_one_breath_decides_nothing_and_says_why(screen: helpers.Screen, small: str) -> None:
-    first, second, third = review(screen, small)
-    screen.read()
-    screen.press("j")
-    screen.shows(second)
-    screen.press("a")
-    expect(screen.page.get_by_test_id("stToast")).to_contain_text("too fast")
-    screen.read()
-    assert screen.marks() == {first: "○", second: "○", third: "○"}
-    screen.press("k", "a")
-    expect(screen.at(f"rv_row_here_{second}")).to_have_count(0)
-    screen.read()
-    assert (screen.marks()[first], screen.marks()[third]) == ("○", "○")
-
-
 def test_letters_that_are_typed_into_a_field_are_letters(screen: helpers.Screen, small: str) -> None:
     first, *_ = review(screen, small)
     screen.read()

@@ -53,6 +53,7 @@ def test_files_become_a_reviewed_skill_that_is_exactly_what_the_decisions_say(
 def bring_in(screen: helpers.Screen, sample_data: Path) -> None:
     """Traces and labels on the first screen, then the skill."""
     expect(screen.at("try_sample")).to_be_visible()
+    screen.picture("first-light")
     screen.at("first_name").get_by_role("textbox").fill("sheets")
     screen.press("Tab")
     screen.settle()
@@ -172,10 +173,13 @@ def assert_log(log: list[Decision], ids: list[str]) -> None:
 
 
 def test_the_sample_is_one_click_from_the_first_screen_to_its_review(fresh: helpers.App, tabs: Tabs) -> None:
-    screen = tabs(fresh.url).open()
+    screen = tabs(fresh.url, color_scheme="dark").open()
+    expect(screen.at("try_sample")).to_be_visible()
+    screen.picture("first-dark")
     screen.click("try_sample")
     stages = screen.page.locator(".sr-stage")
     expect(stages.filter(has_text="Evidence gate")).to_be_visible()
+    screen.picture("refine-at-work-dark")
     expect(screen.page.locator(".rv-intent")).to_be_visible(timeout=LONG)
     screen.decided(0, 9)
     assert screen.settle().param("corpus") == "sample"

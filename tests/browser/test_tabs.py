@@ -12,11 +12,18 @@ SECONDS = 8_000
 """Milliseconds after which a tab must know of a decision taken in another one; it asks every three seconds."""
 
 
+def queue(screen: helpers.Screen, refinement: str) -> list[str]:
+    """The changes of a small queue, none of them decided, once all are on screen."""
+    screen.open("review", refinement=refinement)
+    screen.decided(0, 3)
+    return list(screen.marks())
+
+
 def test_a_tab_is_told_of_decisions_elsewhere_and_is_not_redrawn_under_the_hands(
     app: helpers.App, tabs: Tabs, small: str
 ) -> None:
     mine, other, skill = (tabs(app.url) for _ in range(3))
-    first, second, third = mine.open("review", refinement=small).marks()
+    first, second, third = queue(mine, small)
     other.open("review", refinement=small, change=third)
     skill.open("skill", refinement=small)
     mine.read()
@@ -38,7 +45,7 @@ def test_a_decision_on_what_was_decided_elsewhere_meanwhile_is_refused(
     app: helpers.App, tabs: Tabs, small: str
 ) -> None:
     mine, other = tabs(app.url), tabs(app.url)
-    first, second, _ = mine.open("review", refinement=small).marks()
+    first, second, _ = queue(mine, small)
     other.open("review", refinement=small, change=first)
     other.read()
     mine.read()
@@ -55,7 +62,7 @@ def test_a_decision_on_what_was_decided_elsewhere_meanwhile_is_refused(
 
 def test_undo_takes_back_what_this_reviewer_decided_in_another_tab(app: helpers.App, tabs: Tabs, small: str) -> None:
     mine, other = tabs(app.url), tabs(app.url)
-    first, second, _ = mine.open("review", refinement=small).marks()
+    first, second, _ = queue(mine, small)
     other.open("review", refinement=small, change=second)
     mine.read()
     mine.press("s")
