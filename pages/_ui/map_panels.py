@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import streamlit as st
@@ -67,6 +68,7 @@ def picture(side: str, shown: map_figure.Panel) -> None:
         return
     if shown.shown < shown.total:
         cards.card("say", f"{shown.shown:,} of {shown.total:,} runs are drawn: the same sample each time.")
+    import_module("pandas")  # plotly reads from it as soon as it is there, even while the warm-up still loads it
     key = f"map_{side}_{st.session_state.get(TURN, 0)}"
     st.plotly_chart(
         shown.figure,

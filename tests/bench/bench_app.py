@@ -67,7 +67,7 @@ def run(quick: bool = False, traces: int | None = None, changes: int | None = No
         with chromium.launched() as browser:
             begun = time.perf_counter()
             with helpers.running(database) as app:
-                with helpers.tab(browser, app.url) as screen:
+                with helpers.window(browser) as window, helpers.tab(window, app.url) as screen:
                     screen.open()
                     expect(screen.page.locator(".sr-title h1")).to_be_visible()
                     first = time.perf_counter() - begun
@@ -96,7 +96,7 @@ def shown(screen: helpers.Screen, act: Callable[[], None], there: str) -> float:
 
 
 def measured(browser: Browser, url: str, refinement: str, times: int) -> Iterator[tuple[str, list[float]]]:
-    with helpers.tab(browser, url) as screen:
+    with helpers.window(browser) as window, helpers.tab(window, url) as screen:
         begun = time.perf_counter()
         screen.page.goto(f"{url}/review?refinement={refinement}")
         screen.page.wait_for_selector(SIGNS["Review"], timeout=COLD)

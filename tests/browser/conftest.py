@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from corpus import lines, workbook
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
 from rooms import Clock, Reviewer, fill, opened, refine, upload
 
 from browser import chromium, helpers
@@ -91,11 +92,23 @@ def small(unused: list[str]) -> str:
     return unused.pop()
 
 
+@pytest.fixture(scope="package")
+def windows(browser: Browser) -> Iterator[Callable[[str], BrowserContext]]:
+    """A window for each colour scheme."""
+    with ExitStack() as stack:
+
+        @cache
+        def opened_once(scheme: Any) -> BrowserContext:
+            return stack.enter_context(helpers.window(browser, color_scheme=scheme))
+
+        yield opened_once
+
+
 @pytest.fixture
-def tabs(browser: Browser) -> Iterator[Tabs]:
+def tabs(windows: Callable[[str], BrowserContext]) -> Iterator[Tabs]:
     """Opens tabs on a server; what a page asks beyond that server fails the test."""
     with ExitStack() as stack:
-        yield lambda url, **more: stack.enter_context(helpers.tab(browser, url, **more))
+        yield lambda url, color_scheme="light": stack.enter_context(helpers.tab(windows(color_scheme), url))
 
 
 @pytest.fixture

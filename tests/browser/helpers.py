@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from playwright.sync_api import Browser, Locator, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, expect
 
 from refiner.resources import ROOT
 
 PAGES = ("corpus", "refine", "map", "review", "skill", "trace", "help")
+UNFORESEEN = re.compile(r"error [0-9a-f]{8}\b|Uncaught app")
+"""How the log speaks of an error that nobody foresaw; a tab that goes away leaves a trace in it, too."""
 STILL = "[data-testid='stApp'][data-test-script-state='notRunning']"
 PATIENCE = 30_000
 """Milliseconds that an element may take; far more than it does, for machines that do other work at the same time."""
@@ -36,6 +39,10 @@ PLACE = """(graph, key) => {
   const { xaxis, yaxis } = graph._fullLayout;
   const { left, top } = graph.getBoundingClientRect();
   return [left + xaxis._offset + xaxis.d2p(names.x[at]), top + yaxis._offset + yaxis.d2p(names.y[at])];
+}"""
+QUEUED = """() => {
+  const rows = [...document.querySelectorAll("[class*='st-key-rv_pick_']")];
+  return rows.length && rows.every(one => one.innerText.trim());
 }"""
 REPEAT = 33
 """Milliseconds between the repeats of a key that is held down."""
@@ -105,7 +112,7 @@ def running(database: Path, environ: Mapping[str, str] | None = None) -> Iterato
     app = start(database, environ)
     try:
         yield app
-        assert "Traceback" not in app.said(), app.said()
+        assert not UNFORESEEN.search(app.said()), app.said()
     finally:
         app.stop()
 
@@ -213,6 +220,7 @@ class Screen:
 
     def marks(self) -> dict[str, str]:
         """The queue as it is drawn: the mark of each change by its id."""
+        self.page.wait_for_function(QUEUED)
         rows = self.page.locator("[class*='st-key-rv_pick_']").evaluate_all(
             "all => all.map(one => [[...one.classList].find(name => name.startsWith('st-key-rv_pick_')), "
             "one.innerText.trim()])"
@@ -235,23 +243,30 @@ class Screen:
 
 
 @contextmanager
-def tab(browser: Browser, url: str, **context: Any) -> Iterator[Screen]:
-    """A tab in a session of its own. What it asks beyond the server is refused, noted, and fails at the end."""
-    own = browser.new_context(viewport={"width": WIDE, "height": HIGH}, accept_downloads=True, **context)
+def window(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
+    """A window of its own, as wide as a laptop; its tabs share what they have loaded."""
+    own = browser.new_context(viewport={"width": WIDE, "height": HIGH}, accept_downloads=True, **options)
     own.set_default_timeout(PATIENCE)
-    screen = Screen(own.new_page(), url)
+    try:
+        yield own
+    finally:
+        own.close()
+
+
+@contextmanager
+def tab(window: BrowserContext, url: str) -> Iterator[Screen]:
+    """A tab in a session of its own. What it asks beyond the server is noted, and fails at the end."""
+    screen = Screen(window.new_page(), url)
 
     def note(request: Request) -> None:
-        if not request.url.startswith((url, url.replace("http", "ws", 1), "data:", "blob:")):
+        if not request.url.startswith((url, "data:", "blob:")):
             screen.foreign.append(request.url)
 
-    own.on("request", note)
-    own.route(lambda address: not address.startswith((url, "data:", "blob:")), lambda route: route.abort())
+    screen.page.on("request", note)
     screen.page.on("pageerror", lambda error: screen.broken.append(str(error)))
     try:
         yield screen
         assert screen.foreign == []
         assert screen.broken == []
     finally:
-        with suppress(Exception):
-            own.close()
+        screen.page.close()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from refiner.workspace import Workspace
 
 FILES = ("traces.jsonl", "binary_rewards.json", "feedback.json")
 EDITED = "  - After `save_workbook`, read the changed range again."
+AIRLINE = json.loads(Path(__file__).parents[1].joinpath("expected_sections.json").read_text())
 GROUND = "The owner of the sheets asked for it."
 LONG = 120_000
 
@@ -30,7 +32,7 @@ def test_files_become_a_reviewed_skill_that_is_exactly_what_the_decisions_say(
     fresh: helpers.App, tabs: Tabs, sample_data: Path
 ) -> None:
     screen = tabs(fresh.url).open()
-    bring_in(screen, sample_data)
+    bring_in(screen, [sample_data / name for name in FILES], sample_data / "SKILL.md", 240)
     refine(screen)
     look_at_the_map(screen)
     ids = review_by_keys(screen)
@@ -50,20 +52,20 @@ def test_files_become_a_reviewed_skill_that_is_exactly_what_the_decisions_say(
     assert "`fill_down` mentions" not in text and "call `set_number_format`" not in text
 
 
-def bring_in(screen: helpers.Screen, sample_data: Path) -> None:
+def bring_in(screen: helpers.Screen, files: Sequence[Path], skill: Path, traces: int) -> None:
     """Traces and labels on the first screen, then the skill."""
     expect(screen.at("try_sample")).to_be_visible()
     screen.picture("first-light")
     screen.at("first_name").get_by_role("textbox").fill("sheets")
     screen.press("Tab")
     screen.settle()
-    screen.upload("upload_files", *(sample_data / name for name in FILES))
+    screen.upload("upload_files", *files)
     report = screen.page.locator(".sr-metrics").last
     expect(report).to_contain_text("new traces")
-    assert " ".join(report.inner_text().split()).startswith("240 new traces")
+    assert " ".join(report.inner_text().split()).startswith(f"{traces} new traces")
     assert screen.param("corpus") == "sheets"
     screen.page.get_by_role("radio", name="Start skill").click()
-    screen.upload("skill_files", sample_data / "SKILL.md")
+    screen.upload("skill_files", skill)
     screen.says("The start skill is set")
 
 
@@ -186,3 +188,23 @@ def test_the_sample_is_one_click_from_the_first_screen_to_its_review(fresh: help
     screen.tab("Corpus")
     screen.click("remove_sample")
     expect(screen.at("first_own")).to_be_visible()
+
+
+def test_the_real_airline_runs_work_the_same_way(fresh: helpers.App, tabs: Tabs, corpora: Path) -> None:
+    screen = tabs(fresh.url).open()
+    bring_in(screen, [corpora / AIRLINE["corpus"]], corpora / AIRLINE["skill"], 200)
+    refine(screen)
+    screen.click("job_review")
+    expect(screen.page.locator(".rv-intent")).to_be_visible()
+    first, second = list(screen.marks())[:2]
+    screen.read()
+    screen.press("a")
+    screen.shows(second)
+    assert screen.marks()[first] == "✓"
+    screen.tab("Map")
+    assert screen.groups("failure")
+    screen.tab("Skill")
+    with screen.page.expect_download() as waited:
+        screen.click("sk_get_skill")
+    before, after = (corpora / AIRLINE["skill"]).read_bytes(), Path(waited.value.path()).read_bytes()
+    assert len(after) > len(before)
