@@ -63,8 +63,10 @@ browser: setup
 		else $(PY) -m playwright install chromium; fi; }; \
 	$(PY) -m tests.browser.chromium >/dev/null
 
+# As many tests at a time as there are cores, but no more than four; one after another: make test WORKERS=0
+WORKERS ?= auto
 test: check browser
-	@$(PY) -m pytest
+	@$(PY) -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadgroup
 
 bench: setup
 	@$(PY) -m tests.bench $(BENCH)

@@ -47,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if corpora and not Path(corpora).is_dir():
         raise pytest.UsageError(f"{CORPORA} names {corpora}, which is no folder")
     _personal.update({name: os.environ.pop(name) for name in list(os.environ) if name.startswith(PERSONAL)})
+    _personal.update(getattr(config, "workerinput", {}).get("personal", {}))
     # The compile cache of this machine is kept; everything else gets an empty home.
     os.environ[compile_cache.FOLDER_VARIABLE] = str(compile_cache.default_folder().parent)
     home = tempfile.TemporaryDirectory(prefix="refiner-home-", ignore_cleanup_errors=True)
@@ -57,9 +58,17 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hands to a worker what this process took out of the environment."""
+    node.workerinput["personal"] = dict(_personal)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     asked = str(config.getoption("markexpr")).strip() == "live"
     for item in items:
+        item.add_marker(pytest.mark.xdist_group(_side_by_side(item.path)))
         if "corpora" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.corpora)
         if item.get_closest_marker("corpora") and not os.environ.get(CORPORA):
@@ -68,13 +77,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="asks a real model; runs with `pytest -m live`"))
 
 
+def _side_by_side(file: Path) -> str:
+    """Tests with one name run in one process, one after another: those of a file, which share fixtures, and all that
+    need a browser, which share a prepared database and would slow each other down."""
+    return file.parent.name if file.parent.name == "browser" else file.stem
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if os.environ.get(CORPORA) and item.get_closest_marker("corpora"):
-        _read_corpora.add(item.nodeid)
         _refuse_skip(report)
     return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if "corpora" in report.keywords:
+        _read_corpora.add(report.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)
