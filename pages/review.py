@@ -43,7 +43,7 @@ def draw(here: Opened) -> None:
     decision_bar.bar(seat)
     with middle, st.container(key="rv_proposal"):
         decision_bar.editor(item)
-        review_panes.proposal(here.report, here.review, item, decision_bar.go_to)
+        review_panes.proposal(here.review, item, decision_bar.go_to)
         review_panes.verdict(item, evidence.numbers(item))
     with right, st.container(key="rv_evidence"):
         evidence.pane(here.name, here.report, item, runs)

@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages._ui import session
-from refiner import merge
+from refiner import merge, review
 from refiner.errors import DecisionRefused, NotReady, StoreError
 from refiner.ids import text_key
 from refiner.ports import Labelled
@@ -165,6 +165,9 @@ class ScriptedDesk:
         against = item.row.result == "unsupported" or item.blocked
         if action in ("accept", "amend") and against and not said.get("reason"):
             raise DecisionRefused("The gate says no: give a reason.", "needs_reason")
+
+    def preview(self, refinement_id: str, change_id: str) -> tuple[merge.Merged, merge.Merged]:
+        return review.either_way(review.lay_out(self.made), review.standing(self.log), change_id)
 
     def undo(self, refinement_id: str) -> Decision | None:
         last = next((one for one in reversed(self.log) if self._latest(one.change_id) is one), None)

@@ -206,15 +206,12 @@ def test_the_diff_is_against_what_is_accepted_now(desk, monkeypatch):
     made = {item.intent: item for item in desk.review("r1").items}
     hurry, dawdle = (next(one for name, one in made.items() if word in name) for word in ("Hurry", "dawdle"))
     desk.decide("r1", dawdle.change_id, "accept", shown_at=0.0, seen=dawdle.hash)
-    review = desk.review("r1")
-    before, after = review_panes.before_and_after(desk.made, review, review.item(hurry.change_id))
-    assert "do not dawdle" in before["SKILL.md"]
-    assert "do not dawdle" not in after["SKILL.md"]
-    assert "- Hurry." in after["SKILL.md"]
-    others = by_text(desk, "Read it back")
-    before, after = review_panes.before_and_after(desk.made, review, others)
-    assert "do not dawdle" in after["SKILL.md"]
-    assert "Read it back" not in before["SKILL.md"]
+    clash = html_of(app(desk, "review", monkeypatch, refinement="r1", change=hurry.change_id))
+    assert "<del>- Never rush, but do not dawdle.\n</del>" in clash
+    assert "<ins>- Hurry.\n</ins>" in clash
+    beside = html_of(app(desk, "review", monkeypatch, refinement="r1", change=by_text(desk, "Read it back").change_id))
+    assert "<ins>- Read it back after saving.\n</ins>" in beside
+    assert "- Never rush, but do not dawdle.\n</div>" in beside
 
 
 def test_conflicting_changes_are_named_and_lead_to_each_other(desk, monkeypatch):

@@ -121,6 +121,22 @@ def test_the_history_strip_shows_the_skill_at_any_point(ada: Reviewer) -> None:
     assert [ada.text(upto=at) for at in range(3)] == [base_text(ada), first, ada.text()]
 
 
+def test_a_preview_is_the_skill_with_and_without_one_change(ada: Reviewer) -> None:
+    shown, other = ada.item("supported"), ada.item("undecided")
+    without, with_it = ada.workspace.preview(ada.refinement_id, shown.change_id)
+    assert without.files["SKILL.md"].decode() == base_text(ada)
+    ada.decide(other, "amend", amended="- Tell the user every figure.\n")
+    without, with_it = ada.workspace.preview(ada.refinement_id, shown.change_id)
+    assert without.files["SKILL.md"].decode() == ada.text() != base_text(ada)
+    before = ada.text()
+    ada.decide(ada.item("supported"), "accept")
+    assert with_it.files["SKILL.md"].decode() == ada.text()
+    again, taken = ada.workspace.preview(ada.refinement_id, shown.change_id)
+    assert (again.files["SKILL.md"].decode(), taken.files["SKILL.md"].decode()) == (before, ada.text())
+    with pytest.raises(StoreError, match="not part of the refinement"):
+        ada.workspace.preview(ada.refinement_id, "gone")
+
+
 def test_an_override_is_recorded(ada: Reviewer) -> None:
     with pytest.raises(DecisionRefused) as caught:
         ada.decide(ada.item("unsupported"), "accept")

@@ -25,7 +25,6 @@ class Opened(NamedTuple):
 
 def opened(title: str, step: header.Step = "review") -> Opened | None:
     """Draws the header and gives the refinement of this page; draws what to do instead when there is none."""
-    session.remember()
     try:
         name = session.current_refinement()
         if name is None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from pages._ui import cards
+from pages._ui import cards, session
 from pages._ui.diff import diff_html
 from pages._ui.text import count, esc, label
-from refiner.types import Change, Criterion
+from refiner.reporting.html import decoded
 
 if TYPE_CHECKING:
-    from refiner.reporting.report import Report
+    from refiner.types import Criterion
     from refiner.views import Item, Review
 
 SHEET: Final = Path(__file__).with_name("review.css")
@@ -146,38 +145,14 @@ def _turn(items: Sequence[Item], first: int, go_to: Go) -> None:
         st.button("Later", key="rv_later", disabled=last == len(items), on_click=go_to, args=(after.change_id,))
 
 
-def before_and_after(report: Report, review: Review, item: Item) -> tuple[dict[str, str], dict[str, str]]:
-    """The merged skill without and with this change, by file: what accepting it does to the skill as it stands.
-
-    Accepted changes that cannot stand beside it are still in the first and no longer in the second.
-    """
-    taken = {
-        one.change_id: _as_decided(one) for one in review.items if one.in_skill and one.change_id != item.change_id
-    }
-    kept = [change for key, change in taken.items() if key not in item.conflicts]
-    return _texts(report, list(taken.values())), _texts(report, [*kept, _as_decided(item)])
-
-
-def _as_decided(item: Item) -> Change:
-    amended = item.decision.amended if item.decision and item.in_skill else ()
-    return replace(item.row.change, edits=amended) if amended else item.row.change
-
-
-def _texts(report: Report, changes: Sequence[Change]) -> dict[str, str]:
-    merged = replace(
-        report, changes=tuple(changes), proposals=(), verdicts=(), findings=(), include_undecided=True
-    ).merged
-    return {path: data.decode("utf-8", "surrogateescape") for path, data in merged.files.items()}
-
-
-def proposal(report: Report, review: Review, item: Item, go_to: Go) -> None:
+def proposal(review: Review, item: Item, go_to: Go) -> None:
     """Intent, place, diff, why, what else to know, and the verdict."""
     path = "".join(f"<span>{esc(part)}</span>" for part in item.place.split(" › "))
     st.html(
         f'<div class="rv-intent"><p class="rv-path">{path}</p><h2>{esc(item.intent)}</h2><p>{chips(item)}</p></div>'
     )
     notes(review, item, go_to)
-    difference(report, review, item)
+    difference(review.refinement_id, item)
     if item.row.change.rationale:
         st.html(f'<h3>Why</h3><p class="rv-why">{esc(item.row.change.rationale)}</p>')
 
@@ -212,15 +187,16 @@ def decided(item: Item) -> str:
     return f"{who}{', with the text edited' if made.amended else ''}{extra}{f' ({why})' if why else ''}."
 
 
-def difference(report: Report, review: Review, item: Item) -> None:
+def difference(refinement_id: str, item: Item) -> None:
     """What the change does to the merged skill as it stands now, line by line and word by word."""
-    before, after = before_and_after(report, review, item)
+    without, with_it = session.workspace().preview(refinement_id, item.change_id)
+    before, after = without.files, with_it.files
     changed = [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
     if not changed and not item.row.change.unplaced:
         st.html('<p class="sr-muted">It changes nothing in the skill as it is merged now.</p>')
     for path in changed:
-        title = f'<p class="rv-file">{esc(path)}</p>' if len(changed) > 1 or path != report.base.main else ""
-        st.html(f"{title}{diff_html(before.get(path, ''), after.get(path, ''), 'inline', 'gap')}")
+        title = f'<p class="rv-file">{esc(path)}</p>' if len(changed) > 1 or path != without.main else ""
+        st.html(f"{title}{diff_html(decoded(before.get(path, b'')), decoded(after.get(path, b'')), 'inline', 'gap')}")
 
 
 def verdict(item: Item, numbers: Mapping[str, int]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, NoReturn
@@ -76,17 +75,10 @@ def opened(path: str) -> Workspace:
 @st.cache_resource(show_spinner=False)
 def warm_up() -> Timer:
     """Loads the libraries of the first clustering in the background, once a server and after the first screen."""
-    timer = Timer(WARM_UP_AFTER, _warm)
+    timer = Timer(WARM_UP_AFTER, workspace().warm_up)
     timer.daemon = True
     timer.start()
     return timer
-
-
-def _warm() -> None:
-    from refiner import compile_cache
-
-    compile_cache.enable()
-    import_module("hdbscan")
 
 
 def opened_result() -> str | None:

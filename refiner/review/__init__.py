@@ -9,7 +9,7 @@ from refiner.review.board import Board, lay_out
 from refiner.review.log import Standing, effect, repeats, standing, undoable
 from refiner.review.queue import item_hash, rejected_subjects, review
 from refiner.review.rules import DWELL, REASONS, RELEASED, carried, ruled
-from refiner.review.skill import accepted, amended, bulk, clashes, merged
+from refiner.review.skill import accepted, amended, bulk, clashes, either_way, merged
 
 __all__ = [
     "DWELL",
@@ -23,6 +23,7 @@ __all__ = [
     "carried",
     "clashes",
     "effect",
+    "either_way",
     "item_hash",
     "lay_out",
     "merged",

@@ -48,6 +48,18 @@ def merged(board: Board, changes: Mapping[str, Change]) -> merge.Merged:
     )
 
 
+def either_way(board: Board, now: Standing, change_id: str) -> tuple[merge.Merged, merge.Merged]:
+    """The merged skill without and with one change, the rest as decided.
+
+    Accepted changes that cannot stand beside it are in the first and not in the second.
+    """
+    inside = accepted(board, now)
+    without = {key: change for key, change in inside.items() if key != change_id}
+    beside = {key: change for key, change in without.items() if key not in board.overlaps.get(change_id, ())}
+    change = inside.get(change_id, board.rows[change_id].change)
+    return merged(board, without), merged(board, {**beside, change_id: change})
+
+
 def _renamed_edits(board: Board, changes: Mapping[str, Change]) -> dict[str, str]:
     """Keys of edits that an amendment replaced, with the key of what stands there now."""
     found: dict[str, str] = {}

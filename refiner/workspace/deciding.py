@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from refiner import audits, merge, review
-from refiner.errors import DecisionRefused, RefinerError
+from refiner.errors import DecisionRefused, RefinerError, StoreError
 from refiner.ids import content_key
 from refiner.types import Action, Change, Decision, Finding
 from refiner.views import Review
@@ -16,6 +16,8 @@ from refiner.workspace.reports import Reports
 from refiner.workspace.room import Room, iso
 
 Preview = Literal["none", "supported", "automatic"]
+EitherWay = tuple[merge.Merged, merge.Merged]
+"""The merged skill without and with one change."""
 _KEPT = 4
 
 
@@ -28,6 +30,7 @@ class Desk:
     now: review.Standing
     leaks: audits.LeakIndex | None = None
     texts: dict[tuple[int, int | None, Preview], merge.Merged] = field(default_factory=dict)
+    pairs: dict[tuple[int, str], EitherWay] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -130,6 +133,18 @@ class Deciding:
             return made
         return desk.texts[key]
 
+    def preview(self, refinement_id: str, change_id: str) -> EitherWay:
+        """The skill as it would be exported without and with a change, the others as they are decided now."""
+        desk = self._desk(refinement_id)
+        now = desk.now
+        if change_id not in desk.board.rows:
+            raise StoreError("this change is not part of the refinement; choose one of its queue")
+        if (now.events, change_id) not in desk.pairs:
+            without, with_it = review.either_way(desk.board, now, change_id)
+            base = desk.board.report.base
+            desk.pairs[now.events, change_id] = merge.export(base, without), merge.export(base, with_it)
+        return desk.pairs[now.events, change_id]
+
     def carry_over(self, earlier_id: str, later_id: str) -> int:
         """Brings decisions on equal changes to a later refinement, as one act of the reviewer; how many."""
         with self.lock:
@@ -145,7 +160,7 @@ class Deciding:
         written = [replace(one, decided_at=at) for one in decisions]
         self.room.store.add_decisions(written)
         desk.log += written
-        desk.texts = {}  # only to forget; the keys tell old from new
+        desk.texts, desk.pairs = {}, {}  # only to forget; the keys tell old from new
         desk.now = review.standing(desk.log)
 
     def _log(self, refinement_id: str) -> list[Decision]:

@@ -6,32 +6,28 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from refiner.errors import ConfigError
 from refiner.jobs import Worker
-from refiner.merge import Merged
 from refiner.model_views import NO_KEYS, Keys, ModelDefaults, Tested
 from refiner.reporting.report import Report
 from refiner.skills import skeleton
-from refiner.types import Decision, Status
+from refiner.types import Status
 from refiner.views import (
     CorpusCard,
     CorpusView,
     Estimate,
-    Exports,
     IngestReport,
     JobView,
     LabelRow,
     RefinementCard,
-    Review,
     SkillView,
-    TraceView,
     Upload,
 )
 from refiner.workspace.asking import Asking
 from refiner.workspace.corpora import Corpora
-from refiner.workspace.deciding import Deciding, Preview
+from refiner.workspace.deciding import Deciding
 from refiner.workspace.digest import Digests
 from refiner.workspace.evidence import Evidence
 from refiner.workspace.exporting import Exporting
@@ -39,14 +35,16 @@ from refiner.workspace.labelling import Labelling
 from refiner.workspace.plan import Planner
 from refiner.workspace.progress import Progress
 from refiner.workspace.reports import Reports
+from refiner.workspace.review_desk import ReviewDesk
 from refiner.workspace.room import REVIEWER, Room
 from refiner.workspace.running import Running
 from refiner.workspace.sample import Sample
 from refiner.workspace.startskill import MAIN, StartSkills, from_files, from_uploads
 from refiner.workspace.taking import Reading, Taking
+from refiner.workspace.tools import warm_up
 
 
-class Workspace:
+class Workspace(ReviewDesk):
     """One open database. Every method may be called from any thread; every one may raise RefinerError with words."""
 
     def __init__(self, room: Room) -> None:
@@ -76,6 +74,10 @@ class Workspace:
         """Stops the job at work after its step (it can be resumed), and lets the file go. Closing twice is fine."""
         self._running.close()
         self._room.store.close()
+
+    def warm_up(self) -> None:
+        """Loads what the first clustering needs, some seconds of work; for a thread in the background."""
+        warm_up()
 
     def reviewer(self) -> str:
         """The name that decisions and labels are kept under."""
@@ -230,68 +232,3 @@ class Workspace:
     def open_result(self, folder: Path) -> str:
         """Copies the finished refinement of a command line's output folder here, for reading; its id."""
         return self._reports.open_result(Path(folder))
-
-    def review(self, refinement_id: str) -> Review:
-        """The queue as it stands. Raises NotReady like `report`."""
-        return self._deciding.review(refinement_id)
-
-    def decide(
-        self,
-        refinement_id: str,
-        change_id: str,
-        action: Literal["accept", "reject", "amend", "skip"],
-        *,
-        shown_at: float,
-        seen: str,
-        reason_code: str = "",
-        reason: str = "",
-        amended: str | None = None,
-    ) -> Review:
-        """Decides on a change shown since `shown_at` (seconds since 1970) whose hash was `seen`.
-
-        Raises DecisionRefused: too_fast, stale, needs_reason (an unsupported change), blocked (no place, an error of
-        the specification, or a quarantine, which the reason code `released` with a reason lets go), conflict. Saying
-        the same again changes nothing. `amended` is the whole text that stands in for the item's `text`.
-        """
-        said = (shown_at, seen, reason_code, reason, amended)
-        return self._deciding.decide(refinement_id, change_id, action, *said)
-
-    def undo(self, refinement_id: str) -> Decision | None:
-        """Takes back the reviewer's own latest act (a bulk one as a whole) while it still counts, and returns it."""
-        return self._deciding.undo(refinement_id)
-
-    def accept_supported(self, refinement_id: str) -> Review:
-        """Accepts every supported change that is still open, as one act."""
-        return self._deciding.accept_supported(refinement_id)
-
-    def last_event(self, refinement_id: str) -> int:
-        """The length of the decision log: cheap, for polling."""
-        return self._deciding.last_event(refinement_id)
-
-    def decisions(self, refinement_id: str) -> list[Decision]:
-        """The decision log, in order."""
-        return self._deciding.decisions(refinement_id)
-
-    def merged(self, refinement_id: str, *, upto: int | None = None, preview: Preview = "none") -> Merged:
-        """The skill with what is accepted: now, or after the first `upto` events of the log.
-
-        Previews decide nothing: `supported` adds what `accept_supported` would; `automatic` is what the command line
-        merges.
-        """
-        return self._deciding.merged(refinement_id, upto, preview)
-
-    def carry_over(self, from_refinement: str, to_refinement: str) -> int:
-        """Brings decisions on equal changes to a later refinement as `carried` events; how many."""
-        return self._deciding.carry_over(from_refinement, to_refinement)
-
-    def trace(self, trace_id: str, *, refinement_id: str | None = None) -> TraceView:
-        """A trace with its quotes. Raises StoreError when there is none of that id."""
-        return self._evidence.trace(trace_id, refinement_id)
-
-    def nearest_opposite(self, refinement_id: str, change_id: str, n: int = 5) -> list[TraceView]:
-        """Counter-examples: the nearest training traces of the other outcome, those of the same tasks first."""
-        return self._evidence.nearest_opposite(refinement_id, change_id, n)
-
-    def exports(self, refinement_id: str) -> Exports:
-        """Everything that can be downloaded now."""
-        return self._exporting.exports(refinement_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,3 +131,11 @@ def engine_for(config: RefineConfig, ledger: Ledger, tools: Tools, emit: Emit) -
     """The engine of a refinement; what a model was paid for is committed reply by reply."""
     batch = COMMIT_STEPS if tools.analyst.deterministic else 1
     return Engine(ledger, executor_for(config), tools, emit, batch=batch)
+
+
+def warm_up() -> None:
+    """Loads the libraries of the clustering, umap with its compile cache first."""
+    from refiner import compile_cache
+
+    compile_cache.enable()
+    import_module("hdbscan")
