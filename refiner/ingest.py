@@ -27,8 +27,8 @@ _TRIES = 1000
 _COMMON = 4
 """A request that opens more than one in four traces says nothing about the task."""
 _WANTED = (
-    "JSON lines with `trace_id` and `spans`, tau-bench results, chat lists of `role` and `content`, sessions of "
-    "Claude Code or Codex, Inspect logs"
+    "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
+    "sessions of Claude Code or Codex, Inspect logs"
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

@@ -186,6 +186,42 @@ def tau_bench() -> bytes:
     return json.dumps(runs).encode()
 
 
+def tau2_simulation(name: str, reward: float, **more: Any) -> dict[str, Any]:
+    call = {"id": "c1", "name": "repot", "arguments": {"plant": "fern"}, "requestor": "assistant"}
+    toggle = {"id": "c2", "name": "open_window", "arguments": {"wide": True}, "requestor": "user"}
+    messages = [
+        {"role": "assistant", "content": '{"message": "How can I help?"}', "turn_idx": 0},
+        {"role": "user", "content": [{"type": "text", "text": "Repot it"}, {"type": "image_url", "url": URI}]},
+        {"role": "assistant", "content": "", "tool_calls": [call], "usage": {"prompt_tokens": 7}},
+        {"role": "tool", "id": "c1", "content": "Error: no pot", "requestor": "assistant", "error": True},
+        {"role": "user", "content": None, "tool_calls": [toggle]},
+        {"role": "tool", "id": "c2", "content": "Error: it sticks", "requestor": "user"},
+    ]
+    gold = {"action_id": "9_0", "requestor": "assistant", "name": "repot", "arguments": {"plant": "palm"}}
+    checked = {
+        "reward": reward,
+        "db_check": {"db_match": reward == 1},
+        "action_checks": [{"action": gold, "action_match": False}],
+        "communicate_checks": [{"info": "12", "met": reward == 1}],
+        "reward_basis": ["DB", "COMMUNICATE"],
+    }
+    ended = {"task_id": "0", "trial": 0, "termination_reason": "user_stop", "reward_info": checked}
+    return {"id": name, **ended, "messages": messages, **more}
+
+
+def tau2_results(*simulations: dict[str, Any]) -> dict[str, Any]:
+    gold = {"action_id": "9_0", "requestor": "assistant", "name": "repot", "arguments": {"plant": "palm"}}
+    wanted = {"actions": [gold], "communicate_info": ["12"]}
+    task = {"id": "9", "user_scenario": {"instructions": "Hidden wish"}, "evaluation_criteria": wanted}
+    other = {"id": "0", "user_scenario": "Another wish", "evaluation_criteria": {"actions": []}}
+    info = {"environment_info": {"domain_name": "garden", "policy": "Be kind to plants."}}
+    return {"info": {**info, "agent_info": {"llm": "model-1"}}, "tasks": [other, task], "simulations": [*simulations]}
+
+
+def tau2_bench() -> bytes:
+    return json.dumps(tau2_results(tau2_simulation("sim-1", 0.0), tau2_simulation("sim-2", 1.0))).encode()
+
+
 SAMPLES: dict[str, bytes] = {
     "canonical": canonical(),
     "chat": chat(),
@@ -194,5 +230,6 @@ SAMPLES: dict[str, bytes] = {
     "generic": generic(),
     "inspect-ai": inspect_json(),
     "tau-bench": tau_bench(),
+    "tau2-bench": tau2_bench(),
 }
 """By the name of the format."""

@@ -21,7 +21,6 @@ _SIGNS: tuple[tuple[str, _Test], ...] = (
     ("a Terminal-Bench result", _has("task_id", "is_resolved")),
     ("a SWE-agent trajectory", _has("trajectory", "history", "info")),
     ("a mini-swe-agent trajectory", _has("messages", "trajectory_format")),
-    ("a tau2-bench result file", _has("simulations", "tasks")),
     ("a Langfuse export", _has("trace", "observations")),
     ("a Langfuse export", _has("id", "observations", "scores")),
     ("OpenTelemetry spans", lambda record: "resourceSpans" in record or "spanContext" in record),

@@ -83,9 +83,10 @@ def arguments_text(arguments: Any) -> str:
 def stated_error(message: dict[str, Any], content: Any) -> str | None:
     """What failed, where a message or call says that something did."""
     error = message.get("error")
-    if error:
+    if error and error is not True:
         return content_text(error.get("message") if isinstance(error, dict) else error) or "error"
-    if message.get("is_error") is True or message.get("isError") is True or message.get("status") == "error":
+    flags = (error, message.get("is_error"), message.get("isError"))
+    if any(flag is True for flag in flags) or message.get("status") == "error":
         return first_line(content_text(content)) or "error"
     return None
 

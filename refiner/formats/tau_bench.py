@@ -74,12 +74,12 @@ def _trace(record: dict[str, Any], info: dict[str, Any], spans: tuple[Span, ...]
 
 
 def _outcome(trace: Trace, record: dict[str, Any], info: dict[str, Any], crashed: bool) -> Outcome:
-    status, score = ("infrastructure", None) if crashed else _graded(record.get("reward"))
+    status, score = ("infrastructure", None) if crashed else graded(record.get("reward"))
     feedback = None if crashed else _tau_feedback.diff(info, trace.spans)
     return Outcome(trace.id, status, score=score, feedback=feedback)
 
 
-def _graded(reward: Any) -> tuple[Status, float | None]:
+def graded(reward: Any) -> tuple[Status, float | None]:
     """Full reward passes; anything that is no number is unknown. Scores are kept within [0, 1]."""
     if not isinstance(reward, int | float) or math.isnan(reward):
         return "unknown", None
