@@ -222,6 +222,40 @@ def tau2_bench() -> bytes:
     return json.dumps(tau2_results(tau2_simulation("sim-1", 0.0), tau2_simulation("sim-2", 1.0))).encode()
 
 
+def swe_agent() -> bytes:
+    told = [
+        {"role": "system", "content": "You have a shell.", "agent": "main"},
+        {"role": "user", "content": "Here is a demonstration", "agent": "main", "is_demo": True},
+        {"role": "user", "content": f"Mend it {URI}", "agent": "main"},
+        {"role": "assistant", "content": "Look.\n```\nls\n```", "thought": "Look.", "action": "ls", "agent": "main"},
+    ]
+    step = {
+        "action": "ls\n",
+        "observation": "a.py",
+        "response": "Look.\n```\nls\n```",
+        "thought": "Look.",
+        "state": "{}",
+    }
+    info = {"exit_status": "submitted", "model_stats": {"instance_cost": 0.5, "tokens_sent": 7}}
+    run = {"environment": "main", "trajectory": [step], "history": told, "info": info}
+    return lines(run, {**run, "info": {"exit_status": "exit_environment_error"}})
+
+
+def mini_swe_agent() -> bytes:
+    def run(name: str, status: str) -> dict[str, Any]:
+        reply = {"role": "assistant", "content": "Look.\n\n```bash\nls x\n```", "extra": {"timestamp": 1769860800.0}}
+        said = [
+            {"role": "system", "content": "You have a shell."},
+            {"role": "user", "content": f"Mend it {URI}"},
+            reply,
+            {"role": "user", "content": "<returncode>2</returncode>\n<output>\nls: no x</output>"},
+        ]
+        info = {"exit_status": status, "mini_version": "1.14.0", "config": {"model": {"model_name": "model-1"}}}
+        return {"info": info, "messages": said, "trajectory_format": "mini-swe-agent-1", "instance_id": name}
+
+    return lines(run("one", "Submitted"), run("two", "LimitsExceeded"))
+
+
 SAMPLES: dict[str, bytes] = {
     "canonical": canonical(),
     "chat": chat(),
@@ -229,6 +263,8 @@ SAMPLES: dict[str, bytes] = {
     "codex": codex(),
     "generic": generic(),
     "inspect-ai": inspect_json(),
+    "mini-swe-agent": mini_swe_agent(),
+    "swe-agent": swe_agent(),
     "tau-bench": tau_bench(),
     "tau2-bench": tau2_bench(),
 }

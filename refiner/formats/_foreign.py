@@ -19,8 +19,6 @@ _SIGNS: tuple[tuple[str, _Test], ...] = (
     ("a Harbor trial result", _has("task_name", "trial_name")),
     ("a CTRF test report", lambda record: isinstance(record.get("results"), dict) and "tool" in record["results"]),
     ("a Terminal-Bench result", _has("task_id", "is_resolved")),
-    ("a SWE-agent trajectory", _has("trajectory", "history", "info")),
-    ("a mini-swe-agent trajectory", _has("messages", "trajectory_format")),
     ("a Langfuse export", _has("trace", "observations")),
     ("a Langfuse export", _has("id", "observations", "scores")),
     ("OpenTelemetry spans", lambda record: "resourceSpans" in record or "spanContext" in record),

@@ -1,0 +1,108 @@
+"""mini-swe-agent trajectories with their wrapper (`info`, `messages`, `trajectory_format`). Bare lists are chat.
+
+Actions stand in fenced blocks, in `extra.actions` or in tool calls. No exit status says that a task was solved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from refiner.formats import _messages
+from refiner.formats._blocks import content_text
+from refiner.formats._building import build, chosen_task, records
+from refiner.formats._codex_items import exit_error
+from refiner.formats._common import Item, json_text, scalar_id, text_of, utc_time
+from refiner.formats._steps import Steps
+from refiner.formats._values import objects
+from refiner.ports import Source
+from refiner.types import BadRecord, Outcome
+
+_ENDINGS = (".traj.json", ".json")
+_BLOCK = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n?```", re.DOTALL)
+_CODE = re.compile(r"\A\s*<returncode>(-?\d{1,9})</returncode>\s*(?:<output>\n?)?")
+_OWN_ENDINGS = {"", "submitted", "limitsexceeded", "formaterror", "userinterruption", "repeatedformaterror"}
+"""Endings that are the agent's or the user's; every other one is the name of an exception of the harness."""
+_LIMIT = "limitsexceeded"
+
+
+class MiniSweAgent:
+    name = "mini-swe-agent"
+
+    def sniff(self, head: bytes) -> float:
+        return max((float(_is_ours(record)) for record in objects(head)), default=0.0)
+
+    def parse(self, stream: BinaryIO, source: Source) -> Iterator[Item]:
+        yield from records(stream, source, lambda record, name, line: _items(record, name, line, source), *_ENDINGS)
+
+
+FORMAT = MiniSweAgent()
+
+
+def _is_ours(record: dict[str, Any]) -> bool:
+    """The mark stands behind the messages, and may be cut off: `info` of this agent is enough."""
+    if scalar_id(record.get("trajectory_format")).startswith("mini-swe-agent"):
+        return True
+    info = _messages.as_dict(record.get("info"))
+    return isinstance(record.get("messages"), list) and "mini_version" in info
+
+
+def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iterator[Item]:
+    info, steps = _messages.as_dict(record.get("info")), Steps(strict=True)
+    for message in _messages.as_list(record.get("messages")):
+        if isinstance(message, dict) and message.get("role") != "exit":
+            _add(steps, message)
+    status = scalar_id(info.get("exit_status"))
+    broken = status.lower() not in _OWN_ENDINGS
+    if broken:
+        steps.event("harness", text_of(info.get("traceback")) or status, error=status)
+    spans = steps.spans()
+    if not spans:
+        yield BadRecord(source.path, line, "not one of the `messages` has any words or actions")
+        return
+    config = _messages.as_dict(_messages.as_dict(info.get("config")).get("model"))
+    task = chosen_task(record, source) or scalar_id(record.get("instance_id"))
+    meta = {"exit_status": status, "version": info.get("mini_version"), **_stats(info)}
+    meta["ended"] = "limit" if status.lower() == _LIMIT else ""
+    trace = build(source, FORMAT.name, name, spans, place=line, task_id=task, model=config.get("model_name"), meta=meta)
+    yield trace
+    if broken:
+        yield Outcome(trace.id, "infrastructure")
+
+
+def _stats(info: dict[str, Any]) -> dict[str, Any]:
+    stats = _messages.as_dict(info.get("model_stats"))
+    return {"cost_usd": stats.get("instance_cost"), "api_calls": stats.get("api_calls")}
+
+
+def _add(steps: Steps, message: dict[str, Any]) -> None:
+    extra, role = _messages.as_dict(message.get("extra")), _messages.role_of(message)
+    at, text = utc_time(extra.get("timestamp")), content_text(message.get("content"))
+    if role == "assistant":
+        _act(steps, message, extra, text, at)
+    elif role == "tool" or (role == "user" and steps.waiting):
+        found = _CODE.match(text)
+        code = extra.get("returncode") if found is None else int(found.group(1))
+        said = text if found is None else text[found.end() :].removesuffix("</output>")
+        steps.answer(text, scalar_id(message.get("tool_call_id")), at=at, error=exit_error(said, code))
+    else:
+        steps.turn += 1
+        steps.say(role, text, at=at)
+
+
+def _act(steps: Steps, message: dict[str, Any], extra: dict[str, Any], text: str, at: str | None) -> None:
+    """A reply: its words, and its commands, each named once however often the message tells of it."""
+    steps.turn += 1
+    told = _messages.as_list(extra.get("actions"))
+    actions = [action for action in told if isinstance(action, dict) and scalar_id(action.get("command"))]
+    if not _messages.as_list(message.get("tool_calls")):
+        actions = actions or [{"command": command} for command in _BLOCK.findall(text)]
+        steps.say("assistant", (_BLOCK.sub("", text) if actions else text).strip(), at=at)
+        for action in actions:
+            command = json_text({"command": scalar_id(action.get("command"))})
+            steps.call("bash", command, scalar_id(action.get("tool_call_id")), at)
+        return
+    steps.say("assistant", text.strip(), at=at)
+    for call in _messages.as_list(message.get("tool_calls")):
+        _messages.add_call(steps, call, at)

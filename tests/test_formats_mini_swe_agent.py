@@ -1,0 +1,87 @@
+"""mini-swe-agent: commands in blocks, in actions and in calls; exits that say nothing; bare lists stay chat."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refiner import ingest, registry
+from refiner.formats.mini_swe_agent import FORMAT
+from refiner.ports import Source
+from refiner.types import Outcome, Trace
+
+
+def run(*said: dict[str, Any], status: str = "Submitted", **info: Any) -> dict[str, Any]:
+    asked = [{"role": "system", "content": "A shell."}, {"role": "user", "content": "Mend it"}]
+    whole = {"exit_status": status, "mini_version": "2.0.0", **info}
+    return {"info": whole, "messages": [*asked, *said], "trajectory_format": "mini-swe-agent-1.1"}
+
+
+def parse(record: Any) -> list[Any]:
+    return list(FORMAT.parse(io.BytesIO(json.dumps(record).encode()), Source("corpus", "t-1/t-1.traj.json")))
+
+
+def steps(trace: Trace) -> list[tuple[str, str, str]]:
+    return [(span.name, span.input, span.output) for span in trace.spans][2:]
+
+
+SEEN = {"role": "user", "content": "<returncode>2</returncode>\n<output>\nls: no x\n</output>"}
+
+
+def test_a_command_in_a_block_is_a_call_and_its_code_an_error() -> None:
+    (trace,) = parse(run({"role": "assistant", "content": "Look.\n\n```bash\nls x\n```"}, SEEN))
+    assert steps(trace) == [("assistant", "", "Look."), ("bash", '{"command": "ls x"}', SEEN["content"])]
+    assert trace.spans[-1].error == "ls: no x"
+    assert (trace.external_id, trace.task) == ("t-1", "Mend it")
+
+
+def test_actions_that_the_file_states_win_over_the_text_and_bring_their_times() -> None:
+    reply = {
+        "role": "assistant",
+        "content": "```mswea_bash_command\nls\n```",
+        "extra": {"actions": [{"command": "ls"}], "timestamp": 1769860800.5},
+    }
+    answer = {"role": "user", "content": "a.py", "extra": {"returncode": 0, "timestamp": 1769860802}}
+    (trace,) = parse(run(reply, answer))
+    (call,) = trace.spans[2:]
+    assert (call.input, call.output, call.error) == ('{"command": "ls"}', "a.py", None)
+    assert (call.started_at, call.ended_at) == ("2026-01-31T12:00:00.500000Z", "2026-01-31T12:00:02Z")
+
+
+def test_calls_of_tools_are_told_once() -> None:
+    call = {"id": "c1", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
+    actions = [{"command": "ls", "tool_call_id": "c1"}]
+    reply = {"role": "assistant", "content": None, "tool_calls": [call], "extra": {"actions": actions}}
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "a.py", "extra": {"returncode": 0}}
+    (trace,) = parse(run(reply, answer, {"role": "exit", "content": "patch", "extra": {}}))
+    assert steps(trace) == [("bash", '{"command": "ls"}', "a.py")]
+
+
+@pytest.mark.parametrize("status", ["Submitted", "LimitsExceeded", ""])
+def test_exits_of_the_agent_are_no_outcome(status: str) -> None:
+    (trace,) = parse(run(SEEN, status=status))
+    assert trace.meta.get("ended") == ("limit" if status == "LimitsExceeded" else None)
+
+
+def test_an_exception_is_the_harness_and_not_the_agent() -> None:
+    trace, outcome = parse(run(SEEN, status="APIError", traceback="Traceback\nAPIError: gone"))
+    assert isinstance(outcome, Outcome) and outcome.status == "infrastructure"
+    assert trace.spans[-1].output == "Traceback\nAPIError: gone"
+
+
+def test_model_and_cost_are_kept() -> None:
+    stats, config = {"instance_cost": 0.5, "api_calls": 3}, {"model": {"model_name": "model-1"}}
+    (trace,) = parse(run(SEEN, model_stats=stats, config=config))
+    assert trace.model == "model-1" and (trace.meta["cost_usd"], trace.meta["api_calls"]) == ("0.5", "3")
+
+
+@pytest.mark.corpora
+def test_bare_lists_stay_chat(corpora: Path) -> None:
+    loaded = ingest.load([corpora / "mini-swe-agent"], corpus="corpus")
+    assert [trace.format for trace in loaded.traces] == ["chat"] * 2
+    known = registry.detect((corpora / "mini-swe-agent" / "local.traj.json").read_bytes())
+    assert known is not None and known.name == "chat"
