@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from refiner import ingest, labels
@@ -56,17 +57,27 @@ def effective(outcomes: Sequence[Outcome]) -> Mapping[str, Outcome]:
 
 
 def _labels(config: RefineConfig, loaded: ingest.Ingest, corpus: str) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
-    if config.binary_rewards is None and config.ground_truth_file is None:
-        if not loaded.outcomes:
-            raise LabelError("the traces carry no outcomes and no label file was given; add --rewards FILE")
-        return loaded.outcomes, ()
-    rewards: labels.LabelFile | None = None
-    rejected: tuple[str, ...] = ()
-    if config.binary_rewards is not None:
-        path, below = config.binary_rewards, config.lower_is_better
-        rewards = labels.load_rewards(path, pass_at=config.pass_at, lower_is_better=below)
-        rejected = tuple(f"{one.path}:{one.line}: {one.reason}" for one in rewards.rejected)
-    texts = labels.load_feedback(config.ground_truth_file) if config.ground_truth_file else None
     names = [trace.external_id for trace in loaded.traces]
-    attached = labels.attach(corpus, names, rewards, texts)
-    return (*loaded.outcomes, *attached.outcomes), (*attached.report.sentences(), *rejected)
+    threshold = labels.Threshold(config.pass_at, config.lower_is_better)
+    outcomes, warnings = side_files(corpus, names, config.binary_rewards, config.ground_truth_file, threshold)
+    if not loaded.outcomes and not outcomes:
+        raise LabelError("the traces carry no outcomes and no label file was given; add --rewards FILE")
+    return (*loaded.outcomes, *outcomes), warnings
+
+
+def side_files(
+    corpus: str, external_ids: Iterable[str], rewards: Path | None, feedback: Path | None, threshold: labels.Threshold
+) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
+    """What label files say about these traces, and what a person should know. Raises LabelError like `labels.attach`.
+
+    Both are empty without a file.
+    """
+    if rewards is None and feedback is None:
+        return (), ()
+    given = None
+    if rewards:
+        given = labels.load_rewards(rewards, pass_at=threshold.pass_at, lower_is_better=threshold.lower_is_better)
+    texts = labels.load_feedback(feedback) if feedback else None
+    attached = labels.attach(corpus, external_ids, given, texts)
+    rejected = tuple(f"{one.path}:{one.line}: {one.reason}" for one in given.rejected) if given else ()
+    return attached.outcomes, (*attached.report.sentences(), *rejected)

@@ -18,6 +18,7 @@ COMMANDS = {
     "refine": "refine a skill from recorded traces",
     "app": "the review app in the browser: from upload to an exported skill",
     "inspect": "what is in trace files: formats, counts, outcomes, rejected records",
+    "convert": "trace files of any format as the three canonical files: traces, outcomes, feedback",
     "doctor": "what is installed, what would be used, what is missing and how to fix it",
     "export": "write the output tree of a stored refinement again",
     "ablate": "the method with one part switched off at a time, in one table",

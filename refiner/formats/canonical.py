@@ -53,6 +53,37 @@ class Canonical:
 FORMAT = Canonical()
 
 
+def record_of(trace: Trace) -> dict[str, Any]:
+    """The record that reads back as this trace, but for its format and source, which are those of its new file.
+
+    A task id that was only guessed is not written. `false` says that there is none where one would be read otherwise:
+    `task`, and `error` where an observation looks like one.
+    """
+    stated = {"model": trace.model, "meta": trace.meta}
+    return {
+        "trace_id": trace.external_id,
+        **({"task_id": trace.task_id} if trace.task_id_origin == "file" else {}),
+        "task": trace.task or False,
+        **{key: value for key, value in stated.items() if value},
+        "spans": [_span_record(span) for span in trace.spans],
+    }
+
+
+def _span_record(span: Span) -> dict[str, Any]:
+    error = span.error if span.error is not None else False if failed(span.output) else None
+    facts = {"role": span.role or None, "error": error, "parent_id": span.parent}
+    return {
+        "span_id": span.span_id,
+        "kind": span.kind,
+        "name": span.name,
+        "input_text": span.input,
+        "output_text": span.output,
+        "start_time": span.started_at,
+        "end_time": span.ended_at,
+        **{key: value for key, value in facts.items() if value is not None},
+    }
+
+
 def _likeness(record: dict[str, Any]) -> float:
     spans = record.get("spans")
     if not isinstance(spans, list):
@@ -67,7 +98,7 @@ def _convert(record: dict[str, Any], place: str, source: Source, copies: Counter
     if not isinstance(raw, list):
         raise Unusable(f"`spans` is {kind_of(raw)}, not a list" if "spans" in record else "no `spans`")
     usable = [span for span in raw if isinstance(span, dict)]
-    if not any(span.get("input_text") or span.get("output_text") for span in usable):
+    if not any(span.get(key) for span in usable for key in ("input_text", "output_text", "error")):
         raise Unusable("no span has `input_text` or `output_text`" if raw else "`spans` is empty")
     trace = _trace(record, usable, place, source, scalar_id(record.get("trace_id")) or _made_id(record, source, copies))
     yield trace
@@ -88,12 +119,12 @@ def _trace(record: dict[str, Any], raw: list[dict[str, Any]], place: str, source
     task_id = _task_id(record, source.task_key)
     task_key = next((key for key in _TASK_KEYS if record.get(key)), None)
     model = record.get("model")
-    used = _READ | ({task_key} if task_key else set()) | ({"model"} if isinstance(model, str) else set())
+    used = _READ | {task_key or "task"} | ({"model"} if isinstance(model, str) else set())
     return Trace(
         corpus=source.corpus,
         external_id=external_id,
         format=FORMAT.name,
-        task=text_of(record[task_key]) if task_key else _opening(spans, raw),
+        task=text_of(record[task_key]) if task_key else "" if record.get("task") is False else _opening(spans, raw),
         task_id=task_id,
         task_id_origin="file" if task_id else "none",
         spans=spans,
@@ -160,8 +191,8 @@ def _kind(raw: dict[str, Any], name: str) -> tuple[SpanKind, str]:
 
 
 def _error(stated: Any, output: str) -> str | None:
-    if stated is True:
-        return output or "error"
+    if isinstance(stated, bool):
+        return (output or "error") if stated else None
     return text_of(stated) if stated else failed(output)
 
 

@@ -1,0 +1,69 @@
+"""`refiner convert`: traces of any format as the three canonical files. Prints what was left out, and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from refiner import codec
+from refiner.cli.console import safe
+from refiner.file_reports import skipped_words
+
+if TYPE_CHECKING:
+    from refiner.convert import Converted
+
+_SHOWN = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="trace files or folders, of any format")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for the three files")
+    parser.add_argument("--rewards", type=Path, metavar="PATH", help="outcomes by trace id")
+    parser.add_argument("--feedback", type=Path, metavar="PATH", help="evaluator feedback by trace id")
+    parser.add_argument("--pass-at", type=float, default=1.0, metavar="X", help="a score passes from here (default 1)")
+    parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")
+    parser.add_argument("--task-key", metavar="FIELD", help="the field that names the task")
+    parser.add_argument("--overwrite", action="store_true", help="replace the three files where they exist")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from refiner import convert, labels
+
+    threshold = labels.Threshold(arguments.pass_at, arguments.lower_is_better)
+    labelling = convert.Labelling(arguments.rewards, arguments.feedback, threshold)
+    done = convert.convert(
+        arguments.paths, arguments.out, labelling, task_key=arguments.task_key, overwrite=arguments.overwrite
+    )
+    if arguments.json:
+        print(json.dumps({"traces": done.traces, **codec.to_plain(done)}, indent=2))
+    else:
+        print(safe("\n".join(as_text(done, arguments.out))))
+    return 0
+
+
+def as_text(done: Converted, out: Path) -> list[str]:
+    """What was written, then one line for everything that was not."""
+    counts = done.statuses
+    labelled = counts["pass"] + counts["fail"]
+    lines = [
+        f"{out / 'traces.jsonl'}: {done.traces} traces",
+        f"{out / 'binary_rewards.json'}: {labelled} outcomes, {counts['pass']} passed and {counts['fail']} failed",
+        f"{out / 'feedback.json'}: {done.feedback} texts",
+    ]
+    left_out = (
+        (counts["unknown"], "traces have no known outcome and are not in the rewards"),
+        (counts["infrastructure"], "traces ended by infrastructure: their records say so, the rewards leave them out"),
+        (done.duplicates, "traces were there twice and are written once"),
+        (done.notes_left_out, "notes that only the evaluator may see have no place in these files and are left out"),
+    )
+    lines += [f"{number} {words}." for number, words in left_out if number]
+    lines += [
+        f"{name}: the trace in {new} contradicts the one in {old}, which stays." for name, old, new in done.conflicts
+    ]
+    lines += [*done.warnings, *skipped_words(done.skipped)]
+    lines += [f"Rejected: {bad.path}:{bad.line}: {bad.reason}" for bad in done.rejected[:_SHOWN]]
+    more = len(done.rejected) - _SHOWN
+    return [*lines, f"Rejected: {more} more; --json lists all."] if more > 0 else lines

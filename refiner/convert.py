@@ -1,0 +1,212 @@
+"""Traces of any format as the three canonical files. Streams: only labels and places of lines are in memory."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, get_args
+
+from refiner import ingest, intake, labels
+from refiner.errors import FormatError, OutputError
+from refiner.formats import canonical
+from refiner.ports import Source
+from refiner.types import BadRecord, Outcome, Status, Trace, trace_key
+
+TRACES = "traces.jsonl"
+REWARDS = "binary_rewards.json"
+FEEDBACK = "feedback.json"
+FILES = (TRACES, REWARDS, FEEDBACK)
+_CORPUS = "corpus"
+_DRAFT = ".converting"
+_LINES = "lines"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """Label files beside the traces, and when a score passes."""
+
+    rewards: Path | None = None
+    feedback: Path | None = None
+    threshold: labels.Threshold = field(default_factory=labels.Threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What was written and what was not. `statuses` counts the traces by the outcome that counts.
+
+    Only passed and failed traces are in the rewards; infrastructure stands in the trace's own record. A conflict is
+    (external id, source that was written, source that was not). `skipped`: files of a folder that are no traces.
+    """
+
+    statuses: dict[Status, int]
+    feedback: int
+    duplicates: int
+    notes_left_out: int
+    conflicts: tuple[tuple[str, str, str], ...]
+    rejected: tuple[BadRecord, ...]
+    skipped: tuple[BadRecord, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def traces(self) -> int:
+        return sum(self.statuses.values())
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where the line of a trace begins in the draft, with its revision and where it came from."""
+
+    at: int
+    revision: str
+    source: str
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Traces as lines of a file, in the order in which they came; of a run that grew the longest one counts."""
+
+    stream: BinaryIO
+    places: dict[str, _Place] = field(default_factory=dict)
+    duplicates: int = 0
+    conflicts: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def take(self, trace: Trace) -> None:
+        known, revision = self.places.get(trace.external_id), trace.revision
+        if known is None:
+            self._write(trace, revision)
+        elif known.revision == revision or _grows(trace, before := self._read(known)):
+            self.duplicates += 1
+        elif _grows(before, trace):
+            self.duplicates += 1
+            self._write(trace, revision)
+        else:
+            self.conflicts.append((trace.external_id, known.source, trace.source))
+
+    def lines(self) -> Iterator[tuple[str, bytes]]:
+        """External id and line of every trace that counts."""
+        for name, place in sorted(self.places.items(), key=lambda item: item[1].at):
+            yield name, self._line(place)
+
+    def _write(self, trace: Trace, revision: str) -> None:
+        at = self.stream.seek(0, os.SEEK_END)
+        self.places[trace.external_id] = _Place(at, revision, trace.source)
+        self.stream.write(json.dumps(canonical.record_of(trace)).encode() + b"\n")
+
+    def _read(self, place: _Place) -> Trace:
+        items = canonical.FORMAT.parse(io.BytesIO(self._line(place)), Source(_CORPUS, TRACES))
+        return next(item for item in items if isinstance(item, Trace))
+
+    def _line(self, place: _Place) -> bytes:
+        self.stream.seek(place.at)
+        return self.stream.readline()
+
+
+def _grows(old: Trace, new: Trace) -> bool:
+    return len(old.spans) < len(new.spans) and new.spans[: len(old.spans)] == old.spans
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is said about the traces, while they stream by."""
+
+    threshold: labels.Threshold
+    stated: dict[str, list[Outcome]] = field(default_factory=dict)
+    notes: int = 0
+    rejected: list[BadRecord] = field(default_factory=list)
+    skipped: list[BadRecord] = field(default_factory=list)
+
+    def take(self, record: ingest.FileRecord) -> None:
+        item = record.item
+        if isinstance(item, Outcome):
+            self.stated.setdefault(item.trace_id, []).append(labels.rescored(item, self.threshold))
+        elif isinstance(item, BadRecord):
+            (self.rejected if record.format else self.skipped).append(item)
+        else:
+            self.notes += 1
+
+
+def convert(
+    paths: Sequence[Path],
+    out: Path,
+    labelling: Labelling | None = None,
+    *,
+    task_key: str | None = None,
+    overwrite: bool = False,
+) -> Converted:
+    """Writes `traces.jsonl`, `binary_rewards.json` and `feedback.json` into `out`; reading them gives equal traces.
+
+    Nothing is in place before all three are complete. Raises FormatError when there are no traces, LabelError for the
+    label files, and OutputError when `out` cannot be written or has one of the three and `overwrite` is false.
+    """
+    labelling = labelling or Labelling()
+    taken = [name for name in FILES if (out / name).exists()]
+    if taken and not overwrite:
+        raise OutputError(f"{out} holds {' and '.join(taken)} already; choose another folder, or add --overwrite")
+    draft = out / _DRAFT
+    try:
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
+        with (draft / _LINES).open("w+b") as stream:
+            done = _converted(paths, _Draft(stream), draft, labelling, task_key)
+        for name in FILES:
+            os.replace(draft / name, out / name)
+    except OSError as error:
+        raise OutputError(f"{out} cannot be written ({error.strerror}); choose another folder") from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return done
+
+
+def _converted(
+    paths: Sequence[Path], draft: _Draft, folder: Path, labelling: Labelling, task_key: str | None
+) -> Converted:
+    seen = _Seen(labelling.threshold)
+    for record in ingest.read(paths, corpus=_CORPUS, task_key=task_key):
+        draft.take(record.item) if isinstance(record.item, Trace) else seen.take(record)
+    if not draft.places:
+        raise FormatError(f"no traces in {', '.join(map(str, paths))}")
+    outcomes, warnings = intake.side_files(
+        _CORPUS, draft.places, labelling.rewards, labelling.feedback, labelling.threshold
+    )
+    for outcome in outcomes:
+        seen.stated.setdefault(outcome.trace_id, []).append(outcome)
+    effective = {name: labels.effective(seen.stated.get(trace_key(_CORPUS, name), ())) for name in draft.places}
+    texts = {name: outcome.feedback for name, outcome in effective.items() if outcome.feedback}
+    _write_traces(draft, effective, folder / TRACES)
+    _write_json(
+        {name: one.status == "pass" for name, one in effective.items() if one.status in _SIDES}, folder / REWARDS
+    )
+    _write_json(texts, folder / FEEDBACK)
+    counts = Counter(outcome.status for outcome in effective.values())
+    return Converted(
+        statuses={status: counts[status] for status in get_args(Status)},
+        feedback=len(texts),
+        duplicates=draft.duplicates,
+        notes_left_out=seen.notes,
+        conflicts=tuple(draft.conflicts),
+        rejected=tuple(seen.rejected),
+        skipped=tuple(seen.skipped),
+        warnings=warnings,
+    )
+
+
+_SIDES = ("pass", "fail")
+
+
+def _write_traces(draft: _Draft, effective: dict[str, Outcome], path: Path) -> None:
+    """The lines that count. That infrastructure failed, which no boolean can say, is said in the record itself."""
+    with path.open("wb") as file:
+        for name, line in draft.lines():
+            if effective[name].status == "infrastructure":
+                line = json.dumps({**json.loads(line), "outcome": "infrastructure"}).encode() + b"\n"
+            file.write(line)
+
+
+def _write_json(value: dict[str, Any], path: Path) -> None:
+    path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
