@@ -168,7 +168,7 @@ def _span(ordinal: int, span_id: str, raw: dict[str, Any]) -> Span:
         span_id=span_id,
         kind=kind,
         name=name or "unnamed",
-        role=role if kind == "message" else "",
+        role=role if kind == "message" else _ROLES.get(scalar_id(raw.get("role")), "") if kind == "event" else "",
         input=given,
         output=shown,
         error=_error(raw.get("error"), "" if kind == "message" else shown),
