@@ -146,6 +146,27 @@ def inspect_zip(*samples: dict[str, Any], header: dict[str, Any] | None = None, 
     return packed.getvalue()
 
 
+def openhands() -> bytes:
+    call = {"id": "c1", "function": {"name": "execute_bash", "arguments": '{"command": "ls x"}'}}
+    response = {"model": "model-1", "choices": [{"message": {"tool_calls": [call]}}]}
+    told = {"function_name": "execute_bash", "tool_call_id": "c1", "model_response": response}
+    stamp = {"timestamp": "2026-01-31T12:00:00.5"}
+    asked = {"content": "Mend it", "image_urls": [URI]}
+    ran = {"metadata": {"exit_code": 2}}
+    events = [
+        {"id": 0, **stamp, "source": "user", "action": "message", "args": asked},
+        {"id": 1, **stamp, "source": "agent", "action": "run", "args": {"thought": "Hm."}, "tool_call_metadata": told},
+        {"id": 2, **stamp, "source": "agent", "cause": 1, "observation": "run", "content": "ls: no x", "extras": ran},
+        {"id": 3, **stamp, "source": "environment", "observation": "agent_state_changed", "content": "", "extras": {}},
+    ]
+    issue = {"owner": "o", "repo": "r", "number": 5}
+    old = [{"content": "Mend it", "action": "message"}, {"command": "ls", "thought": "Hm.", "action": "run"}]
+    return lines(
+        {"instance_id": "hands-1", "history": events, "instance": {"patch": "+x"}, "error": None},
+        {"issue": issue, "history": old, "success": False, "result_explanation": "Nothing was done."},
+    )
+
+
 def generic() -> bytes:
     call = {
         "id": "t1",
@@ -264,6 +285,7 @@ SAMPLES: dict[str, bytes] = {
     "generic": generic(),
     "inspect-ai": inspect_json(),
     "mini-swe-agent": mini_swe_agent(),
+    "openhands": openhands(),
     "swe-agent": swe_agent(),
     "tau-bench": tau_bench(),
     "tau2-bench": tau2_bench(),

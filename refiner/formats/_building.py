@@ -59,27 +59,52 @@ def file_id(source: Source, *endings: str) -> str:
     return text_of("/".join(parts))
 
 
+def inside(source: Source, name: str) -> str:
+    """A name, behind the folder of its file: the runs of two folders may have the same names."""
+    return text_of((PurePosixPath(source.path).parent / name).as_posix())
+
+
 def records(
-    stream: BinaryIO, source: Source, convert: Callable[[dict[str, Any], str, int], Iterable[Item]], *endings: str
+    stream: BinaryIO,
+    source: Source,
+    convert: Callable[[dict[str, Any], str, int], Iterable[Item]],
+    *endings: str,
+    one: Callable[[Any], dict[str, Any] | None] = lambda value: None,
 ) -> Iterator[Item]:
     """What `convert(record, name, line)` makes of each record of a file, those of lists one by one.
 
-    A record that is the whole file is named by the file, without the ending; every other by file and hash.
+    A record that is the whole file is named by the file, without the ending; every other by file and hash. `one` may
+    make one record of a whole list. Traces of one name are told apart by numbers.
     """
-    copies = Counter[str]()
+    copies, names = Counter[str](), Counter[str]()
 
     def converted(record: Any, line: int, whole: bool) -> Iterator[Item]:
         if not isinstance(record, dict):
             yield BadRecord(source.path, line, f"is {kind_of(record)}, not a record")
             return
         name = file_id(source, *endings) if whole else made_id(record, source, copies)
-        for item in convert(record, name, line):
-            yield replace(item, line=item.line or line) if isinstance(item, BadRecord) else item
+        yield from _numbered(convert(record, name, line), line, names)
 
     for line, value, problem, whole in values(stream):
         if problem:
             yield BadRecord(source.path, line, problem)
             continue
-        found = value if isinstance(value, list) else [value]
+        found = [made] if (made := one(value)) else value if isinstance(value, list) else [value]
         for record in found:
             yield from shallow(converted(record, line, whole and len(found) == 1), source, line)
+
+
+def _numbered(items: Iterable[Item], line: int, names: Counter[str]) -> Iterator[Item]:
+    """The items; a trace whose name is taken gets a number, and so does what is said about it."""
+    renamed: dict[str, str] = {}
+    for item in items:
+        if isinstance(item, BadRecord):
+            yield replace(item, line=item.line or line)
+        elif isinstance(item, Trace):
+            names[item.external_id] += 1
+            count = names[item.external_id]
+            numbered = item if count == 1 else replace(item, external_id=f"{item.external_id}#{count}")
+            renamed[item.id] = numbered.id
+            yield numbered
+        else:
+            yield replace(item, trace_id=renamed[item.trace_id])

@@ -24,8 +24,6 @@ _SIGNS: tuple[tuple[str, _Test], ...] = (
     ("OpenTelemetry spans", lambda record: "resourceSpans" in record or "spanContext" in record),
     ("an MLflow trace", lambda record: isinstance(record.get("data"), dict) and "spans" in record["data"]),
     ("a Who&When record", _has("mistake_agent", "mistake_step")),
-    ("an OpenHands output file", _has("instance_id", "history")),
-    ("OpenHands events", lambda record: "source" in record and ("action" in record or "observation" in record)),
     ("SWE-bench results (outcomes, not traces)", _has("total_instances")),
 )
 

@@ -1,0 +1,153 @@
+"""OpenHands: events of all ages as calls with their observations, and what its results state."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from format_samples import lines
+
+from refiner import ingest, registry
+from refiner.formats.openhands import FORMAT
+from refiner.ports import Source
+from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
+
+STAMP = "2026-01-31T12:00:00.5"
+
+
+def parse(data: bytes, path: str = "run/events.json") -> list[Any]:
+    known = registry.detect(data)
+    assert known is FORMAT
+    return list(FORMAT.parse(io.BytesIO(data), Source("corpus", path)))
+
+
+def steps(trace: Trace) -> list[tuple[str, str, str]]:
+    return [(span.name, span.input, span.output) for span in trace.spans]
+
+
+def action(number: int, kind: str, source: str = "agent", **args: Any) -> dict[str, Any]:
+    return {"id": number, "timestamp": STAMP, "source": source, "action": kind, "args": args}
+
+
+def seen(number: int, kind: str, cause: int | None, content: str, **extras: Any) -> dict[str, Any]:
+    event = {"id": number, "timestamp": STAMP, "source": "agent", "observation": kind, "content": content}
+    return {**event, "extras": extras} if cause is None else {**event, "cause": cause, "extras": extras}
+
+
+def test_a_list_of_events_is_one_trace_and_what_the_platform_tells_itself_is_no_step() -> None:
+    events = [
+        action(0, "message", "user", content="Mend it"),
+        action(1, "change_agent_state", "environment", agent_state="init"),
+        seen(2, "null", 1, ""),
+        action(3, "run", thought="Hm.", command="ls", is_input=False, blocking=False, hidden=False),
+        action(4, "run", command="pwd"),
+        seen(5, "run", 4, "/", metadata={"exit_code": 0}),
+        seen(6, "run", 3, "ls: no", metadata={"exit_code": 2}),
+        seen(7, "error", None, "The model is gone"),
+        action(8, "finish", final_thought="Done.", outputs={}),
+    ]
+    (trace,) = parse(json.dumps(events).encode())
+    assert steps(trace) == [
+        ("user", "", "Mend it"),
+        ("assistant", "", "Hm."),
+        ("execute_bash", '{"command": "ls", "is_input": false}', "ls: no"),
+        ("execute_bash", '{"command": "pwd"}', "/"),
+        ("error", "", "The model is gone"),
+        ("assistant", "", "Done."),
+    ]
+    assert [span.error for span in trace.spans] == [None, None, "ls: no", None, "The model is gone", None]
+    assert (trace.external_id, trace.task, trace.spans[2].started_at) == (
+        *("run/events", "Mend it"),
+        "2026-01-31T12:00:00.500000Z",
+    )
+
+
+def test_the_model_s_own_arguments_win() -> None:
+    call = {"id": "c1", "function": {"name": "editor", "arguments": '{"command": "view"}'}}
+    told = {
+        "function_name": "editor",
+        "tool_call_id": "c1",
+        "model_response": {"model": "model-1", "choices": [{"message": {"tool_calls": [call]}}]},
+    }
+    events = [
+        action(0, "message", "user", content="Look"),
+        {**action(1, "read", path="/a", start=0), "tool_call_metadata": told},
+        {**seen(2, "read", 1, "words"), "tool_call_metadata": told},
+    ]
+    (trace,) = parse(json.dumps(events).encode())
+    assert steps(trace)[1:] == [("editor", '{"command": "view"}', "words")]
+    assert trace.model == "model-1" and trace.spans[1].span_id == "c1"
+
+
+def test_a_command_that_still_runs_has_not_failed() -> None:
+    events = [
+        action(0, "message", "user", content="Serve"),
+        action(1, "run", command="serve"),
+        {**seen(2, "run", 1, "Serving", metadata={"exit_code": -1}), "success": False},
+    ]
+    assert parse(json.dumps(events).encode())[0].spans[1].error is None
+
+
+OLD = [
+    {"content": "Mend it", "action": "message", "wait_for_response": False},
+    {"command": "ls", "thought": "Hm.", "keep_prompt": True, "action": "run", "is_confirmed": "confirmed"},
+    {"content": "a.py", "command_id": -1, "command": "ls", "exit_code": 0, "observation": "run"},
+]
+
+
+def test_a_resolver_s_success_is_a_judge_s_and_its_explanation_feedback() -> None:
+    issue = {"owner": "o", "repo": "r", "number": 5}
+    record = {"issue": issue, "history": OLD, "success": False, "result_explanation": "Nothing done.", "error": None}
+    trace, outcome = parse(lines(record), "run/output.jsonl")
+    assert steps(trace)[1:] == [("assistant", "", "Hm."), ("execute_bash", '{"command": "ls"}', "a.py")]
+    assert (trace.external_id, trace.task_id) == ("run/o/r#5", "o/r#5")
+    assert outcome == Outcome(trace.id, "fail", origin="judge", feedback="Nothing done.")
+
+
+def test_pairs_of_the_first_files_and_what_only_the_evaluator_knows() -> None:
+    record = {"instance_id": "i-1", "history": [[OLD[0], {"observation": "null", "content": ""}], OLD[1:]]}
+    trace, note = parse(lines({**record, "instance": {"patch": "+right"}, "metrics": {"accumulated_cost": 0.5}}))
+    assert steps(trace)[-1] == ("execute_bash", '{"command": "ls"}', "a.py")
+    assert trace.meta == {"cost_usd": "0.5"}
+    assert isinstance(note, EvaluatorNote) and (note.kind, note.text) == ("gold", "+right")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "ended"),
+    [
+        ("STATUS$ERROR_LLM_SERVICE_UNAVAILABLE", "infrastructure", None),
+        ("RuntimeError: Agent reached maximum iteration", None, "limit"),
+        ("AgentStuckInLoopError: Agent got stuck in a loop", None, None),
+    ],
+)
+def test_limits_and_loops_are_the_agent_s_and_other_errors_the_harness_s(
+    error: str, status: str | None, ended: str | None
+) -> None:
+    trace, *outcomes = parse(lines({"instance_id": "i-1", "history": OLD, "error": error}))
+    assert [outcome.status for outcome in outcomes] == ([status] if status else [])
+    assert trace.meta.get("ended") == ended
+
+
+def test_the_same_task_twice_in_a_file_is_two_traces() -> None:
+    record = {"instance_id": "i-1", "history": OLD, "success": True}
+    first, yes, second, no = parse(lines(record, {**record, "success": False}), "output.jsonl")
+    assert [first.external_id, second.external_id] == ["i-1", "i-1#2"]
+    assert (yes.trace_id, no.trace_id, no.status) == (first.id, second.id, "fail")
+
+
+def test_a_single_event_says_where_the_session_is() -> None:
+    (bad,) = parse(json.dumps(action(3, "run", command="ls")).encode())
+    assert isinstance(bad, BadRecord) and "spread over files" in bad.reason
+
+
+@pytest.mark.corpora
+def test_real_events_and_resolver_runs(corpora: Path) -> None:
+    loaded = ingest.load([corpora / "openhands"], corpus="corpus")
+    assert [len(trace.spans) for trace in loaded.traces] == [4, 10, 6, 8, 44, 8]
+    assert [(outcome.status, outcome.origin) for outcome in loaded.outcomes] == [("pass", "judge")] * 2
+    assert all(outcome.feedback for outcome in loaded.outcomes) and loaded.rejected == ()
+    calls = [span for trace in loaded.traces for span in trace.spans if span.kind == "tool_call"]
+    assert len(calls) == 32 and not any(span.kind == "tool_result" for trace in loaded.traces for span in trace.spans)
