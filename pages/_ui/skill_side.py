@@ -10,7 +10,7 @@ import streamlit as st
 from pages._ui import cards, session, skill_state
 from pages._ui.skill_state import Shown
 from pages._ui.text import count, esc
-from refiner.reporting.fitness import Fitness, Size, fitness
+from refiner.reporting.fitness import Fitness, Size, as_decided, fitness
 
 if TYPE_CHECKING:
     from refiner.types import Finding
@@ -35,7 +35,9 @@ def checks(found: Shown) -> None:
 
 def checked(found: Shown) -> Fitness:
     """How well the version on screen fits what is advised."""
-    return fitness(found.here.report, found.merged, found.inside)
+    items = (item for item in found.here.review.items if item.change_id in found.inside)
+    changes = {item.change_id: as_decided(item.row.change, item.decision) for item in items}
+    return fitness(found.here.report, found.merged, changes)
 
 
 def _meter(size: Size) -> str:
@@ -52,7 +54,7 @@ def _meter(size: Size) -> str:
 
 
 def _found(measured: Fitness) -> str:
-    lines = [_line(one) for one in (*measured.spec, *measured.audits)]
+    lines = [_line(one) for one in measured.findings]
     if not lines:
         return (
             '<h3>Checks</h3><p class="sk-ok">✓ Meets the specification; no audit found anything in what was added.</p>'
@@ -63,9 +65,10 @@ def _found(measured: Fitness) -> str:
 def _line(finding: Finding) -> str:
     serious = finding.severity in ("error", "quarantine")
     source = f" ({esc(finding.source, 60)})" if finding.source else ""
+    line = f'<br><code class="sk-line">{esc(finding.line, 200)}</code>' if finding.line else ""
     return (
         f'<li class="{"bad" if serious else "warn"}"><b>{esc(finding.kind)}, {esc(finding.severity)}</b> '
-        f"{esc(finding.words)}{source}</li>"
+        f"{esc(finding.words)}{source}{line}</li>"
     )
 
 

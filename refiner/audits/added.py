@@ -19,6 +19,15 @@ def added_lines(change: Change, base: SkillVersion) -> Iterator[tuple[Edit, str]
             yield edit, edit.path
 
 
+def written_lines(change: Change) -> Iterator[tuple[Edit, str]]:
+    """Every non-blank line that an edit writes and did not find there, whether or not the file has it elsewhere."""
+    for edit in change.edits:
+        kept = {line.strip() for line in edit.old.splitlines()}
+        for line in re.split(r"\r\n?|\n", edit.new):
+            if line.strip() and line.strip() not in kept:
+                yield edit, line
+
+
 def skill_text(base: SkillVersion) -> str:
     """All text of a skill: every file that is UTF-8, one after the other."""
     return "\n".join(_text(base.files[path]) for path in sorted(base.files))

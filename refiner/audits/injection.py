@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Literal
 
 from refiner.audits.added import added_lines, skill_text
 from refiner.types import Change, Finding, SkillVersion
@@ -36,20 +37,36 @@ _PATTERNS = (
 )
 
 
-def injections(change: Change, base: SkillVersion, source: str = "") -> list[Finding]:
-    """A flag for every suspicious piece of an added line that the base does not hold; `source` names its origin.
+Origin = Callable[[str], str]
+"""External id of a trace in which a text stands, or ""."""
 
-    Without a source the proposals of the change are named.
+
+def injections(change: Change, base: SkillVersion, origin: Origin = lambda text: "") -> list[Finding]:
+    """A hit for every suspicious piece of an added line that the base does not hold.
+
+    What stands in a trace is quarantined, since text of a trace is data and never an instruction; the rest is flagged,
+    naming the proposals it comes from.
     """
     known = skill_text(base)
-    source = source or f"proposals {', '.join(change.proposal_ids)}"
     found: dict[str, Finding] = {}
     for edit, line in added_lines(change, base):
         for kind, match in suspicious(line):
-            if match not in known:
-                words = f"adds {kind} to {edit.path}: {_visible(match)}. Accept it only if you would write it yourself"
-                found.setdefault(match, Finding(change.key, "injection", "flag", _visible(match), source, words))
+            if match not in known and match not in found:
+                found[match] = _finding(change, edit.path, line, kind, match, origin(match))
     return list(found.values())
+
+
+def _finding(change: Change, path: str, line: str, kind: str, match: str, trace: str) -> Finding:
+    words = f"adds {kind} to {path}: {_visible(match)}"
+    fix = "accept it only if you would write it yourself; else take it out"
+    if trace:
+        words = f"{words}, as it stands in trace {trace}"
+        fix = "take it out, or release it with a reason"
+    source = trace or f"proposals {', '.join(change.proposal_ids)}"
+    severity: Literal["quarantine", "flag"] = "quarantine" if trace else "flag"
+    return Finding(
+        change.key, "injection", severity, _visible(match), source, f"{words}: {fix}", _visible(line.strip()), fix
+    )
 
 
 def suspicious(line: str) -> Iterator[tuple[str, str]]:

@@ -51,7 +51,12 @@ class LeakIndex:
     def check(self, change: Change) -> list[Finding]:
         """One `quarantine` a leaked value of the change, naming the match and the trace it comes from."""
         lines = [line for _, line in added_lines(change, self._base)]
-        return [_finding(change, leak) for leak in self.leaks("\n".join(lines))]
+        return [_finding(change, leak, lines) for leak in self.leaks("\n".join(lines))]
+
+    def holding(self, text: str) -> str:
+        """External id of the first training trace in which the text stands, white space and case folded; else ""."""
+        wanted = _spaced(text)
+        return next((item.trace.external_id for item in self._items if _stands_in(wanted, item)), "")
 
     def leaks(self, text: str) -> list[Leak]:
         """Everything in a text that comes from evaluator notes or from single tasks, each value once."""
@@ -224,8 +229,22 @@ def _keys(value: object) -> Iterator[str]:
             yield from _keys(inner)
 
 
-def _finding(change: Change, leak: Leak) -> Finding:
+def _finding(change: Change, leak: Leak, lines: Sequence[str]) -> Finding:
     origin = "what only the evaluator knows about" if leak.from_notes else "trace"
     said = f"{leak.match!r} ({leak.kind}) comes from {origin} {leak.source}"
     advice = "state the rule without it, or release it with a reason"
-    return Finding(change.key, "leak", "quarantine", leak.match, leak.source, f"{said}: {advice}")
+    line = next((line.strip() for line in lines if _shares(line, leak.match)), "")
+    return Finding(change.key, "leak", "quarantine", leak.match, leak.source, f"{said}: {advice}", line, advice)
+
+
+def _shares(line: str, match: str) -> bool:
+    """Whether a line holds a match, or, of one that runs over several lines, its first word."""
+    return _spaced(match) in _spaced(line) or words(match)[:1] == words(line)[-1:] or _folded(match) == _folded(line)
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _stands_in(wanted: str, item: Labelled) -> bool:
+    return any(wanted in _spaced(part.replace("\\n", " ")) for part in _parts(item))

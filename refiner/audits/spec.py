@@ -20,6 +20,7 @@ from refiner.types import Change, Finding, SkillVersion
 LIMITS_FILE = Path(__file__).with_name("spec_limits.toml")
 CHARACTERS_PER_TOKEN = 4
 """The usual rule of thumb for English text; only advice depends on it."""
+_FOLDER = re.compile(r"`((?:references|scripts|assets)/)`")
 _MENTION = re.compile(r"`((?:references|scripts|assets)/[\w./-]*\w)`")
 
 
@@ -78,7 +79,7 @@ def problems(files: Mapping[str, bytes], main: str, folder: str | None, front: b
     for path in sorted(files):
         if path == main or path.lower().endswith(".md"):
             found += _markdown(path, files)
-    return found
+    return [*found, *_unreached(files, main)]
 
 
 def _front_matter(data: bytes, folder: str | None) -> Iterator[Problem]:
@@ -161,6 +162,43 @@ def _links(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(relative))
 
 
+def _unreached(files: Mapping[str, bytes], main: str) -> Iterator[Problem]:
+    """Files that nothing names, and those that an agent finds only by way of another file than the main one."""
+    direct = _named(main, files)
+    near, seen = set(direct), {main}
+    while rest := sorted(near - seen):
+        seen.add(rest[0])
+        near |= _named(rest[0], files)
+    for path in sorted(files.keys() - {main}):
+        if path not in near and not _is_hidden(path):
+            words = f"{path} is named nowhere in the skill: link it from {main}, or leave it out"
+            yield Problem("orphan", path, words, "warning")
+        elif path not in direct and path.lower().endswith(".md") and not _is_hidden(path):
+            words = f"{path} is only reached by way of another file: link it from {main} as well"
+            yield Problem("deep", path, words, "warning")
+
+
+def _named(path: str, files: Mapping[str, bytes]) -> set[str]:
+    """The files that a markdown file links or names, whole folders included."""
+    if path not in files or not (path.lower().endswith(".md") or "/" not in path):
+        return set()
+    try:
+        read = skills.document(files[path])
+    except SkillError:
+        return set()
+    text = read.text(read.body, len(read.data))
+    wanted = {one for target in _links(text) for one in _places(target, path)}
+    said = {one for one in files if one in text or posixpath.basename(one) in text}
+    wanted |= {folder.rstrip("/") for folder in _FOLDER.findall(text)}
+    return {one for one in files if one != path and (one in said or any(_within(one, place) for place in wanted))}
+
+
+def _is_hidden(path: str) -> bool:
+    """Whether a file is no part of what an agent reads: dot files, and licences and read-mes beside a skill."""
+    parts = path.split("/")
+    return any(part.startswith(".") for part in parts) or parts[-1].upper().split(".")[0] in ("LICENSE", "README")
+
+
 def _is_url(target: str) -> bool:
     try:
         return bool(urlsplit(target).scheme)
@@ -170,10 +208,17 @@ def _is_url(target: str) -> bool:
 
 def _resolves(target: str, path: str, files: Mapping[str, bytes]) -> bool:
     """Whether a target is a file or folder of the skill, seen from the file that names it or from the skill's root."""
+    return any(_within(name, place) for name in files for place in _places(target, path))
+
+
+def _places(target: str, path: str) -> set[str]:
+    """Where a target may lie: seen from the file that names it, or from the skill's root."""
     plain = unquote(re.split(r"[?#]", target)[0])
-    seen_from = (posixpath.dirname(path), "")
-    wanted = {posixpath.normpath(posixpath.join(start, plain)) for start in seen_from}
-    return any(name in wanted or any(name.startswith(f"{folder}/") for folder in wanted) for name in files)
+    return {posixpath.normpath(posixpath.join(start, plain)) for start in (posixpath.dirname(path), "")}
+
+
+def _within(name: str, place: str) -> bool:
+    return name == place or name.startswith(f"{place}/")
 
 
 def _lost_sections(base: SkillVersion, merged: Mapping[str, bytes]) -> Iterator[Problem]:

@@ -213,14 +213,15 @@ def covered(base: SkillVersion, rule: str, terms: Collection[str]) -> str | None
     wanted = (is_negative(rule), order_of(rule, tools))
     for path in sorted(base.files, key=lambda path: (path != base.main, path)):
         if path == base.main or path.lower().endswith(".md"):
-            for sentence in _sentences(base.files[path]):
+            for sentence in stated(base.files[path]):
                 if _states(sentence, tools, essential, wanted):
                     return sentence
     return None
 
 
 @lru_cache(maxsize=32)
-def _sentences(data: bytes) -> tuple[str, ...]:
+def stated(data: bytes) -> tuple[str, ...]:
+    """Every sentence of a skill's file below its front matter, code left out; none when it is no UTF-8."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from refiner import audits, merge
 from refiner.audits.spec import limits
 from refiner.reporting.report import Report
-from refiner.types import Finding
+from refiner.types import Change, Decision, Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +23,28 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Fitness:
-    """`spec`: what the validator says of the merged skill. `audits`: findings on the changes that are in it."""
+    """`spec`: what the validator says of the merged skill. `audits`: findings on the changes that are in it.
+
+    `together`: what these changes say twice, or against each other.
+    """
 
     sizes: tuple[Size, ...]
     spec: tuple[Finding, ...]
     audits: tuple[Finding, ...]
+    together: tuple[Finding, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return (*self.spec, *self.audits, *self.together)
 
 
-def fitness(report: Report, merged: merge.Merged, inside: Collection[str]) -> Fitness:
-    """The fitness of `merged`; `inside` = the ids of the changes in it, as the report knows them."""
+def as_decided(change: Change, decision: Decision | None) -> Change:
+    """The change with the edits that a person put in place of its own."""
+    return replace(change, edits=decision.amended) if decision and decision.amended else change
+
+
+def fitness(report: Report, merged: merge.Merged, inside: Mapping[str, Change]) -> Fitness:
+    """The fitness of `merged`; `inside` = the changes in it as they were decided, by the ids the report knows."""
     advised = limits()["body"]
     before = audits.body_size(report.base.files[report.base.main])
     now = audits.body_size(merged.files[merged.main])
@@ -40,4 +53,5 @@ def fitness(report: Report, merged: merge.Merged, inside: Collection[str]) -> Fi
         for unit, old, new in zip(("lines", "tokens"), before, now, strict=True)
     )
     found = tuple(one for one in report.findings if one.change_id in inside and one.kind != "spec")
-    return Fitness(sizes, tuple(audits.check_spec(report.base, merged)), found)
+    together = audits.contradictions(list(inside.values()))
+    return Fitness(sizes, tuple(audits.check_spec(report.base, merged)), found, tuple(together))

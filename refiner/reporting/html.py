@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refiner import merge, skills
-from refiner.reporting import html_changes, html_map, html_usage
+from refiner.reporting import html_changes, html_checks, html_map, html_usage
 from refiner.reporting.analysts import analyst_note
 from refiner.reporting.diffs import Hunk, Row, blocks, body_html, counts, diff_rows, hunks
+from refiner.reporting.fitness import as_decided, fitness
 from refiner.reporting.html_changes import Standing, state_words
 from refiner.reporting.markup import attribute, clock, coded, number, plural, table, tag, text
 from refiner.reporting.report import Report
 
 if TYPE_CHECKING:
-    from refiner.types import Decision
+    from refiner.types import Change, Decision
     from refiner.views import Item, Review
 
 _HERE = Path(__file__).parent
@@ -55,6 +56,7 @@ def html_report(report: Report, review: Review | None, merged: merge.Merged, dec
         _changes(standings, names, nobody=review is None),
         html_map.section(report, names, {one.row.change.key: one.anchor for one in standings}),
         _diff(report, merged, numbers),
+        html_checks.section(fitness(report, merged, _inside(standings, merged, numbers))),
         _facts(report),
         _shortfalls(report),
         _log(decisions, numbers),
@@ -101,6 +103,12 @@ def owners(report: Report, standings: Sequence[Standing]) -> dict[str, Standing]
             edited = replace(one.row.change, edits=one.decision.amended)
             found |= {edited.key: one, merge.settle(report.base, [edited])[0].key: one}
     return found
+
+
+def _inside(standings: Sequence[Standing], merged: merge.Merged, numbers: Mapping[str, Standing]) -> dict[str, Change]:
+    """The changes in the result as they were decided, in the order of the report."""
+    taken = {numbers[one].number for one in merged.change_ids if one in numbers}
+    return {one.row.change.key: as_decided(one.row.change, one.decision) for one in standings if one.number in taken}
 
 
 def _skill_name(report: Report) -> str:

@@ -79,7 +79,7 @@ def article(standing: Standing, names: Mapping[str, str]) -> str:
         f'<header>{head}<p class="marks">{marks}</p></header>',
         f'<p class="by">{_decision(standing.decision) or text(_nobody(row))}</p>',
         *(f'<p class="warn">Cannot be placed: {text(row.change.unplaced)}</p>' for _ in [0] if row.change.unplaced),
-        *map(_finding, row.findings),
+        *map(finding_html, row.findings),
         *map(_edit, _edits(standing)),
         f'<p class="why">{coded(row.change.rationale)}</p>',
         *(_verdict(verdict, names) for verdict in row.verdicts),
@@ -126,9 +126,10 @@ def _nobody(row: Decided) -> str:
     return f"Decided by nobody yet.{why}"
 
 
-def _finding(finding: Finding) -> str:
+def finding_html(finding: Finding) -> str:
     words = f"{finding.kind}, {finding.severity}: {finding.words} ({finding.match}; from {finding.source})"
-    return f'<p class="warn">{text(words)}</p>'
+    line = f"<br><code>{text(finding.line)}</code>" if finding.line else ""
+    return f'<p class="warn">{text(words)}{line}</p>'
 
 
 def _edit(edit: Edit) -> str:

@@ -1,4 +1,4 @@
-"""Stage: audits of what would be added, before anything is written: leaks, injections, the specification."""
+"""Stage: audits of what would be added, before anything is written: leaks, injections, specification, repetition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Audit:
     """Yields every `Finding`, in the order of the changes."""
 
     name: str = "audit"
-    version: int = 1
+    version: int = 2
 
     def steps(self, records: Records) -> Iterable[Step]:
         changes = tuple(one for one in records.produced("merge") if isinstance(one, Change))
@@ -30,9 +30,5 @@ class Audit:
 
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
         changes, items, skill = cast(Payload, step.payload)
-        index = audits.LeakIndex(items, skill)
-        return tuple(
-            finding
-            for change in changes
-            for finding in (*index.check(change), *audits.injections(change, skill), *audits.lint(change, skill))
-        )
+        auditor = audits.Auditor(items, skill)
+        return tuple(finding for change in changes for finding in auditor.check(change))

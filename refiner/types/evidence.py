@@ -108,14 +108,19 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One hit of an audit on one change: what matched, where it came from, and what to do."""
+    """One hit of an audit on one change: what matched, where it came from, and what to do.
+
+    `line` is the added line that holds it, `fix` what would mend it; `change_id` is empty for what no change brought.
+    """
 
     change_id: str
-    kind: Literal["leak", "injection", "spec"]
+    kind: Literal["leak", "injection", "spec", "duplicate", "contradiction"]
     severity: Literal["quarantine", "flag", "error", "warning"]
     match: str
     source: str
     words: str
+    line: str = ""
+    fix: str = ""
 
     @property
     def key(self) -> str:

@@ -28,7 +28,7 @@ class Desk:
     board: review.Board
     log: list[Decision]
     now: review.Standing
-    leaks: audits.LeakIndex | None = None
+    auditor: audits.Auditor | None = None
     texts: dict[tuple[int, int | None, Preview], merge.Merged] = field(default_factory=dict)
     pairs: dict[tuple[int, str], EitherWay] = field(default_factory=dict)
 
@@ -197,10 +197,9 @@ class Deciding:
     def _audit(self, desk: Desk, change: Change) -> list[Finding]:
         """What the audits say of an edited text."""
         report = desk.board.report
-        if desk.leaks is None:
-            desk.leaks = audits.LeakIndex(report.snapshot.training, report.base)
-        found = [*desk.leaks.check(change), *audits.lint(change, report.base)]
-        return [finding for finding in found if finding.severity in ("quarantine", "error")]
+        if desk.auditor is None:
+            desk.auditor = audits.Auditor(report.snapshot.training, report.base)
+        return [finding for finding in desk.auditor.check(change) if finding.severity in ("quarantine", "error")]
 
 
 def _with_text(board: review.Board, draft: Decision, text: str | None) -> Decision:

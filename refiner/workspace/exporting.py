@@ -12,8 +12,9 @@ from typing import Any
 from refiner import audits, merge, skills
 from refiner.codec import to_plain
 from refiner.merge import Merged
+from refiner.reporting.fitness import as_decided
 from refiner.reporting.report import Report
-from refiner.types import Decision, SkillVersion
+from refiner.types import Change, Decision, SkillVersion
 from refiner.views import Exports, Item, Review, csv_text
 from refiner.workspace.deciding import Deciding
 from refiner.workspace.room import Room
@@ -97,13 +98,20 @@ def _released(item: Item) -> bool:
 
 
 def _warnings(report: Report, shown: Review, merged: Merged) -> list[str]:
-    found = [one.words for one in audits.check_spec(report.base, merged) if one.severity == "warning"]
+    together = audits.contradictions(_inside(shown))
+    checked = [*audits.check_spec(report.base, merged), *together]
+    found = [one.words for one in checked if one.severity == "warning"]
     if not shown.counts["in_skill"]:
         found.insert(0, "No change is accepted, so this is the skill as it was.")
     waiting = shown.counts["open"] + shown.counts["skipped"]
     if waiting:
         found.append(f"{waiting} changes are not decided on; they are not part of the skill.")
     return list(dict.fromkeys(found))
+
+
+def _inside(shown: Review) -> list[Change]:
+    """The accepted changes as they were decided, in queue order."""
+    return [as_decided(item.row.change, item.decision) for item in shown.items if item.in_skill]
 
 
 def _lines(log: list[Decision]) -> bytes:
