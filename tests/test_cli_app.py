@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -100,3 +101,20 @@ def test_a_result_folder_that_is_not_there_is_refused(tmp_path: Path, capsys: py
     assert main(["app", "--db", str(database), "--open", str(tmp_path / "gone")]) == 2
     assert "there is no such folder" in capsys.readouterr().err
     assert not database.exists()
+
+
+def test_a_database_that_cannot_be_opened_is_said_at_once_and_leaves_no_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    real = subprocess.Popen
+    monkeypatch.setattr(
+        app.subprocess, "Popen", lambda *args, **more: started.append(real(*args, **more)) or started[0]
+    )
+    database = tmp_path / "work.duckdb"
+    database.write_bytes(b"no database " * 1000)
+    assert main(["app", "--db", str(database)]) != 0
+    said = capsys.readouterr()
+    assert str(database) in said.err and "http://" not in said.out
+    assert started[0].poll() is not None
+    assert not app.address_file(database).exists()

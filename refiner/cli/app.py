@@ -44,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"    {running.url}")
         return 0
     result = _result(arguments.open)
-    probe(database)
     port = free_port(arguments.port)
     if port != arguments.port:
         print(f"Port {arguments.port} is taken, so the next free one is used: {port}.")
@@ -103,11 +102,17 @@ def free_port(wanted: int) -> int:
 
 
 def serve(database: Path, port: int, result: Path | None = None) -> int:
-    """Runs the server until it is stopped; the address is the last thing printed."""
+    """Runs the server until it is stopped; the address is the last thing printed. Raises StoreError.
+
+    The database is looked at while the server loads its libraries, and let go before it serves anybody.
+    """
     url = f"http://localhost:{port}"
     environment = {**os.environ, "REFINER_DB": str(database), **({"REFINER_OPEN": str(result)} if result else {})}
     with _server(port, environment) as server:
+        probe(database)
+        _tell(server)
         wait_for(lambda: _answers(url), server.poll)
+        _tell(server)
         Running(server.pid, url).write(database)
         try:
             print("Skill Refiner is running. Stop it with Ctrl+C.\n")
@@ -141,8 +146,8 @@ def wait_for(
 @contextmanager
 def _server(port: int, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """The server as a child process that never outlives this one's ordinary end."""
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), f"--server.port={port}"]
-    server = subprocess.Popen(command, env=dict(environment), stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "refiner.cli.server", "run", str(ROOT / "app.py"), f"--server.port={port}"]
+    server = subprocess.Popen(command, env=dict(environment), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     before = signal.signal(signal.SIGTERM, _stop)
     try:
         yield server
@@ -151,6 +156,14 @@ def _server(port: int, environment: Mapping[str, str]) -> Iterator[subprocess.Po
         with suppress(KeyboardInterrupt):
             server.terminate()
             server.wait()
+
+
+def _tell(server: subprocess.Popen[bytes]) -> None:
+    """Lets the server take its next step; one that is gone is noticed by whoever waits for it."""
+    with suppress(OSError):
+        assert server.stdin is not None
+        server.stdin.write(b"\n")
+        server.stdin.flush()
 
 
 def _result(folder: Path | None) -> Path | None:
