@@ -277,6 +277,24 @@ def mini_swe_agent() -> bytes:
     return lines(run("one", "Submitted"), run("two", "LimitsExceeded"))
 
 
+def who_and_when_record(name: str, **more: Any) -> dict[str, Any]:
+    history = [
+        {"role": "user", "name": "Fern_Expert", "content": f"Count the ferns. ![a fern]({URI})"},
+        {"role": "assistant", "name": "Fern_Expert", "content": "This counts:\n```python\nprint(ferns)\n```"},
+        {"role": "user", "name": "Computer_terminal", "content": "exitcode: 1 (execution failed)\nNo such name"},
+        {"role": "user", "name": "Checker", "content": "There are none. TERMINATE"},
+        {"role": "user", "name": "Computer_terminal", "content": "There is no code to run."},
+    ]
+    asked = {"question": "How many ferns?", "question_ID": name, "level": "1", "ground_truth": "3"}
+    marked = {"mistake_agent": "Fern_Expert", "mistake_step": "1", "mistake_reason": "It never defined the ferns."}
+    told = {"Fern_Expert": "You know ferns."}
+    return {"is_correct": False, **asked, "history": history, **marked, "system_prompt": told, **more}
+
+
+def who_and_when() -> bytes:
+    return lines(who_and_when_record("q1"), who_and_when_record("q2"))
+
+
 SAMPLES: dict[str, bytes] = {
     "canonical": canonical(),
     "chat": chat(),
@@ -289,5 +307,6 @@ SAMPLES: dict[str, bytes] = {
     "swe-agent": swe_agent(),
     "tau-bench": tau_bench(),
     "tau2-bench": tau2_bench(),
+    "who-and-when": who_and_when(),
 }
 """By the name of the format."""

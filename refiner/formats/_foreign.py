@@ -23,7 +23,6 @@ _SIGNS: tuple[tuple[str, _Test], ...] = (
     ("a Langfuse export", _has("id", "observations", "scores")),
     ("OpenTelemetry spans", lambda record: "resourceSpans" in record or "spanContext" in record),
     ("an MLflow trace", lambda record: isinstance(record.get("data"), dict) and "spans" in record["data"]),
-    ("a Who&When record", _has("mistake_agent", "mistake_step")),
     ("SWE-bench results (outcomes, not traces)", _has("total_instances")),
 )
 

@@ -18,10 +18,10 @@ class Steps:
     waiting: list[tuple[int, int]] = field(default_factory=list)
     """Calls without an observation: the turn they were made in, and their place among the drafts."""
 
-    def say(self, role: str, text: str, span_id: str = "", at: str | None = None) -> None:
-        """A message; one without any words is left out."""
+    def say(self, role: str, text: str, span_id: str = "", at: str | None = None, name: str = "") -> None:
+        """A message; one without any words is left out. `name`: which of several that have the role."""
         if text.strip():
-            self.drafts.append(Span(0, span_id, "message", role, role=role, output=text, started_at=at))
+            self.drafts.append(Span(0, span_id, "message", name or role, role=role, output=text, started_at=at))
 
     def event(self, name: str, text: str, span_id: str = "", at: str | None = None, error: str | None = None) -> None:
         """Something that happened to the run and is neither said nor called."""
