@@ -28,8 +28,8 @@ _COMMON = 4
 """A request that opens more than one in four traces says nothing about the task."""
 _WANTED = (
     "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
-    "sessions of Claude Code or Codex, Inspect logs, Who&When records, trajectories of SWE-agent, "
-    "mini-swe-agent and OpenHands"
+    "sessions of Claude Code or Codex, Inspect logs, Who&When records, Reflexion and ReAct logs, trajectories of "
+    "SWE-agent, mini-swe-agent and OpenHands"
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

@@ -295,6 +295,59 @@ def who_and_when() -> bytes:
     return lines(who_and_when_record("q1"), who_and_when_record("q2"))
 
 
+def reflexion_record(name: str, solved: bool, *reflections: str) -> dict[str, Any]:
+    asked = {
+        "name": name,
+        "language": "rs",
+        "prompt": f"/// Count the ferns of {URI}",
+        "test": "assert_eq!(3, ferns())",
+    }
+    return {**asked, "is_solved": solved, "reflections": list(reflections), "solution": "fn ferns() { 3 }"}
+
+
+def reflexion() -> bytes:
+    return lines(
+        reflexion_record("mbpp_1", True), reflexion_record("mbpp_2", False, "It counts palms.", "Still palms.")
+    )
+
+
+REACT = f"""
+########################################
+BEGIN TRIAL 1
+Trial summary: Correct: 1, Incorrect: 1, Halted: 0
+########################################
+------------- BEGIN CORRECT AGENTS -------------
+
+Question: How tall is a fern?
+Thought 1: I look it up.
+Action 1: Search[fern]
+Observation 1: Ferns are 3 m tall.
+They look like {URI} this.
+Thought 2: It is 3 m.
+Action 2: Finish[3 m]
+Observation 2: Answer is CORRECT
+Correct answer: 3 m
+
+------------- BEGIN INCORRECT AGENTS -----------
+
+Question: Who named the palm?
+Thought 1: I guess.
+Action 1: Finish[Linnaeus]
+Observation 1: Answer is INCORRECT
+Correct answer: Ray
+
+BEGIN TRIAL 2
+------------- BEGIN HALTED AGENTS --------------
+
+Question: Who named the palm? You have attempted to answer following question before and failed. Here is what you noted.
+Reflections:
+- I should have looked at the page.
+Thought 1: I look.
+Action 1: Look it up
+Observation 1: Invalid action.
+"""
+
+
 SAMPLES: dict[str, bytes] = {
     "canonical": canonical(),
     "chat": chat(),
@@ -305,8 +358,15 @@ SAMPLES: dict[str, bytes] = {
     "mini-swe-agent": mini_swe_agent(),
     "openhands": openhands(),
     "swe-agent": swe_agent(),
+    "react-text": REACT.encode(),
+    "reflexion": reflexion(),
     "tau-bench": tau_bench(),
     "tau2-bench": tau2_bench(),
     "who-and-when": who_and_when(),
 }
 """By the name of the format."""
+
+WITHOUT_CALLS = {"reflexion"}
+"""Formats that record no tool calls."""
+AS_TEXT = {"react-text"}
+"""Formats that are no JSON."""

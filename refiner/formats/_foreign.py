@@ -23,6 +23,7 @@ _SIGNS: tuple[tuple[str, _Test], ...] = (
     ("a Langfuse export", _has("id", "observations", "scores")),
     ("OpenTelemetry spans", lambda record: "resourceSpans" in record or "spanContext" in record),
     ("an MLflow trace", lambda record: isinstance(record.get("data"), dict) and "spans" in record["data"]),
+    ("Reflexion results (outcomes and reflections, no steps)", _has("name", "memory", "is_success")),
     ("SWE-bench results (outcomes, not traces)", _has("total_instances")),
 )
 
