@@ -11,7 +11,7 @@ from typing import Any
 
 from refiner.ports import Done
 from refiner.types import Decision, EvaluatorNote, Outcome, Refinement, SkillVersion, Trace
-from storage import corpora, decisions, labels, refinements, steps, traces
+from storage import corpora, decisions, labels, refinements, replies, steps, traces
 from storage.connection import Database, open_database
 from storage.corpora import Marks
 from storage.decisions import Opened
@@ -174,6 +174,21 @@ class Store:
         """The ordered step keys of a stage of a refinement; empty when it was never linked."""
         with self.database.read() as cursor:
             return steps.stage_keys(cursor, refinement_id, stage)
+
+    def keep_reply(self, refinement_id: str, request_id: str, body: str) -> None:
+        """Stores a model's reply as soon as it is there, whatever becomes of its step."""
+        with self.database.write() as cursor:
+            replies.keep(cursor, refinement_id, request_id, body)
+
+    def kept_replies(self, refinement_id: str) -> dict[str, str]:
+        """Request id to reply, of what was kept and not dropped."""
+        with self.database.read() as cursor:
+            return replies.kept(cursor, refinement_id)
+
+    def drop_replies(self, refinement_id: str, request_id: str | None = None) -> None:
+        """Removes the reply to one request, or all of the refinement."""
+        with self.database.write() as cursor:
+            replies.drop(cursor, refinement_id, request_id)
 
     def corpus_event(self, corpus: str, kind: str, body: Mapping[str, Any]) -> None:
         """Appends an event of a corpus; the body is JSON-able."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -13,19 +17,32 @@ from typing import Any
 import pytest
 from answering import Answerer, Scripted, fields, for_stub
 from corpus import RULE, SKILL, Corpus, Said, call, read, refiner, run, skill_of, workbook
-from stub_model import StubModel, status
+from stub_model import Fault, StubModel, status
 
 from refiner import prompts, resources
 from refiner.errors import Timeout
 from refiner.workspace import tools
+from storage import Store
 
 FILES = ("skill", "rewards", "feedback")
 
 
-def small() -> Corpus:
-    """The first eight tasks of the workbook: each fails once, where it did not look after saving."""
+def repeating() -> Corpus:
+    """The first eight tasks of the workbook: each fails once, and its two other runs are the same word for word."""
     made = workbook()
     return made.some(name for name in made.ids() if int(name[4:6]) < 8)
+
+
+def small() -> Corpus:
+    """The same runs, each asked for in words of its own."""
+    made = repeating()
+    return replace(made, traces=tuple(_asked_anew(one) for one in made.traces))
+
+
+def _asked_anew(trace: dict[str, Any]) -> dict[str, Any]:
+    said, *calls = trace["spans"]
+    number = int(trace["trace_id"][-1]) + 1
+    return {**trace, "spans": [{**said, "output_text": f"{said['output_text']} Take {number}."}, *calls]}
 
 
 @dataclass
@@ -232,6 +249,58 @@ def test_an_endpoint_without_json_schema_does_as_well(bench: Bench, done: tuple[
     bench.stub.refuses = {"schema", "json"}
     assert bench.refine().code == 0
     assert skill_of(bench.out) == skill_of(done[0].out)
+
+
+def test_runs_that_are_the_same_word_for_word_are_asked_about_once(bench: Bench) -> None:
+    assert bench.refine(repeating(), "--record", bench.folder / "record").code == 0
+    assert bench.asked["summarise"] == 16
+    assert len(read(bench.out, "failure/summaries.json")) + len(read(bench.out, "success/summaries.json")) == 24
+    prompts_sent = [json.dumps(one.body["messages"]) for one in bench.stub.chats]
+    assert len(prompts_sent) == len(set(prompts_sent))
+    assert read(bench.out, "usage.json")["calls"] == len(prompts_sent)
+
+
+# --- steps of several calls
+
+
+def test_a_step_cut_short_by_a_kill_asks_only_for_what_is_missing(bench: Bench, done: tuple[Bench, Said]) -> None:
+    """Three votes a proposal, one step at a time: killed when the last vote of the first step is under way."""
+    given = small().write(bench.folder / "in")
+    endpoint = ("--analyst", "model", "--base-url", bench.stub.url, "--model", "m", "--yes")
+    more = ("--votes", 3, "--workers", 1)
+    command = [sys.executable, "-m", "refiner", "refine", *given, "--out", bench.out, *endpoint, *more]
+    usual, gate_calls = for_stub(), 0
+
+    def answer(body: dict[str, Any]) -> str | Fault:
+        nonlocal gate_calls
+        gate_calls += stage_of(body) == "gate"
+        if gate_calls == 3 and stage_of(body) == "gate":
+            os.kill(child.pid, signal.SIGKILL)
+        return usual(body)
+
+    bench.stub.answer = answer
+    child = subprocess.Popen([str(one) for one in command], cwd=resources.ROOT, stderr=subprocess.DEVNULL)
+    assert child.wait(120) == -signal.SIGKILL
+    before = Counter(stage_of(one.body) for one in bench.stub.chats)
+    bench.stub.answer = for_stub()
+    said = bench.refine(None, *more)
+    assert said.code == 0, said.err
+    assert (before["gate"], bench.asked["summarise"], bench.asked["propose"]) == (3, 0, 0)
+    assert bench.asked["gate"] == 3 * full(done)["gate"] - 2, "two of the three votes had come"
+    assert skill_of(bench.out) == skill_of(done[0].out)
+    with Store.open(bench.out / "refiner.duckdb") as store:
+        assert store.kept_replies(read(bench.out, "run.json")["refinement"]) == {}
+
+
+def test_replies_of_a_step_that_a_limit_cuts_short_are_paid_for_once(bench: Bench) -> None:
+    for limit in range(44_000, 200_000, 4_000):
+        said = bench.refine(None, "--votes", 3, "--max-tokens-total", limit)
+        if said.code == 0:
+            break
+    sent = [(json.dumps(one.body), one) for one in bench.stub.chats]
+    assert limit > 44_000 and len(sent) == read(bench.out, "usage.json")["calls"]
+    once = [text for text, one in sent if stage_of(one.body) != "gate"]
+    assert len(once) == len(set(once))
 
 
 # --- hostile traces

@@ -205,7 +205,7 @@ def test_a_hand_off_is_downloaded_answered_and_uploaded(
     app.button(key="start").click().run()
     ended(app, desk)
     shown = words(app)
-    assert "Waiting for 16 replies" in shown and "The refinement stopped" not in shown
+    assert "Waiting for 24 replies" in shown and "The refinement stopped" not in shown
     assert {"handoff_requests", "job_resume"} <= keys_of(app)
     refinement = app.query_params["refinement"]
     held = io.BytesIO()
@@ -219,6 +219,6 @@ def test_a_hand_off_is_downloaded_answered_and_uploaded(
     given.name = "replies.zip"
     handoff.take_in(desk.job(refinement), [given])
     assert desk.wait(60)
-    assert taken == [("done", "16 files of replies taken in; the refinement goes on.")]
+    assert taken == [("done", "24 files of replies taken in; the refinement goes on.")]
     job = desk.job(refinement)
     assert job.asks is not None and job.asks.stopped == "waiting" and job.stage == "propose"

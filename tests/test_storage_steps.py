@@ -200,6 +200,20 @@ def test_events_come_back_in_order_with_their_bodies(tmp_path: Path) -> None:
             store.event(refinement, "bad", {"x": object()})
 
 
+def test_replies_are_kept_word_for_word_until_they_are_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "a.duckdb"
+    with Store.open(path) as store:
+        for name, text in (("one", "first"), ("two", "caf\u00e9 \ud83d \x00"), ("one", "later")):
+            store.keep_reply("r", name, text)
+        store.keep_reply("other", "one", "untouched")
+    with Store.open(path) as store:
+        assert store.kept_replies("r") == {"one": "later", "two": "caf\u00e9 \ud83d \x00"}
+        store.drop_replies("r", "one")
+        assert list(store.kept_replies("r")) == ["two"]
+        store.drop_replies("r")
+        assert (store.kept_replies("r"), store.kept_replies("other")) == ({}, {"one": "untouched"})
+
+
 def test_the_overview_of_a_refinement(store: Store, refinement: str) -> None:
     store.commit(refinement, [_done("s1", error="no", seconds=4.0), _done("s2", _summary("b"), _summary("c"))])
     store.commit(refinement, [_done("s1", _summary("a"), MapPoint("a", 0.0, 0.0), seconds=0.25)])

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 import stub_model as stubs
 from stub_model import StubModel, says
-from transport_help import request, transport
+from transport_help import KEY, request, transport
 
-from refiner.errors import AnalystError, AuthFailed, BadReply, BudgetSpent, ConfigError, RateLimited, Timeout
+from refiner.errors import AnalystError, BudgetSpent, ConfigError
 from refiner.transports import Reply, Request
 from refiner.transports.cost import Ledger, Metered, Planned, Spend, compare, forecast, prompt_tokens
+from refiner.transports.http import HttpTransport
 from refiner.transports.prices import Price, Prices, load
 from refiner.transports.tokens import Correction, estimate
 
@@ -46,6 +47,11 @@ class Scripted:
         finally:
             with self.lock:
                 self.open -= 1
+
+
+@pytest.fixture
+def stub() -> Iterator[StubModel]:
+    yield from stubs.stubbed()
 
 
 def metered(transport: Scripted, **caps: object) -> Metered:
@@ -176,18 +182,47 @@ def test_calls_that_end_cheaply_leave_room_for_others() -> None:
     assert asked.ledger.spent.tokens > 800
 
 
+USELESS = {"choices": [], "usage": {"prompt_tokens": 300, "completion_tokens": 40}}
+
+
 @pytest.mark.parametrize(
-    ("error", "charged"),
-    [(Timeout("slow"), True), (BadReply("odd"), True), (RateLimited("busy"), False), (AuthFailed("no"), False)],
+    ("fault", "calls", "prompts", "completions", "guessed"),
+    [
+        (stubs.reply(USELESS), 2, 600, 80, 0),
+        (stubs.WRONG_TYPE, 2, 2 * prompt_tokens(request()), 0, 2),
+        (stubs.TRUNCATED, 3, 3 * prompt_tokens(request()), 0, 3),
+        (stubs.status(429), 0, 0, 0, 0),
+        (stubs.status(500), 0, 0, 0, 0),
+        (stubs.status(401), 0, 0, 0, 0),
+        (stubs.RESET, 0, 0, 0, 0),
+    ],
 )
-def test_a_call_without_a_reply_costs_its_prompt_when_the_endpoint_has_worked_for_it(
-    error: AnalystError, charged: bool
+def test_every_attempt_that_the_endpoint_worked_for_is_charged_whatever_came_of_it(
+    stub: StubModel, fault: stubs.Fault, calls: int, prompts: int, completions: int, guessed: int
 ) -> None:
-    asked = metered(Scripted(error=error), cap_tokens=1000)
-    with pytest.raises(type(error)):
-        asked.complete(request())
-    expected = Spend(1, prompt_tokens(request()), 0, prompt_tokens(request()) / 1e6, 1) if charged else Spend()
-    assert asked.ledger.spent == expected
+    ledger = Ledger(prices=PRICES)
+    stub.script(*[fault] * 10)
+    with pytest.raises(AnalystError):
+        transport(stub, meter=ledger.call).complete(request())
+    money = (prompts + 10 * completions) / 1e6
+    assert ledger.spent == Spend(calls, prompts, completions, pytest.approx(money), guessed)
+
+
+def test_a_time_out_is_charged_as_well_and_so_is_the_attempt_that_succeeds(stub: StubModel) -> None:
+    ledger = Ledger(prices=PRICES)
+    stub.script(stubs.HANG, says("{}", usage=(90, 10)))
+    asked = HttpTransport(stub.url, KEY, timeout=0.2, sleep=lambda seconds: None, meter=ledger.call)
+    asked.complete(request())
+    assert ledger.spent.calls == len(stub.chats) == 2
+    assert ledger.spent.prompt_tokens == 90 + prompt_tokens(request())
+
+
+def test_a_retry_starts_only_within_the_limit(stub: StubModel) -> None:
+    ledger = Ledger(prices=PRICES, cap_tokens=400)
+    stub.script(stubs.reply(USELESS))
+    with pytest.raises(BudgetSpent, match="1 calls took 340 tokens"):
+        transport(stub, meter=ledger.call).complete(request())
+    assert len(stub.chats) == 1
 
 
 def test_without_usage_tokens_are_estimated_and_said_to_be() -> None:
@@ -209,19 +244,14 @@ def test_the_estimate_learns_from_what_comes_back() -> None:
     assert wild.factor("m") == 4.0
 
 
-@pytest.fixture
-def stub() -> Iterator[StubModel]:
-    yield from stubs.stubbed()
-
-
 def test_what_is_counted_is_what_the_endpoint_said(stub: StubModel) -> None:
     stub.script(says("{}", usage=(1000, 50)), stubs.status(500), says("{}", usage=(500, 50)))
-    asked = Metered(transport(stub), Ledger(prices=PRICES))
+    ledger = Ledger(prices=PRICES)
+    asked = transport(stub, meter=ledger.call)
     asked.complete(request())
     asked.complete(request())
-    assert asked.ledger.spent == Spend(2, 1500, 100, 0.0025, 0)
+    assert ledger.spent == Spend(2, 1500, 100, 0.0025, 0)
     assert len(stub.chats) == 3
-    assert asked.name == "http"
 
 
 def test_a_forecast_is_compared_with_what_came() -> None:

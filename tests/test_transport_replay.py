@@ -49,6 +49,7 @@ def test_the_id_depends_on_everything_but_the_label() -> None:
         "model": "x",
         "max_tokens": 1,
         "temperature": 0.5,
+        "vote": 1,
     }
     assert set(changes) == {field.name for field in fields(Request)} - {"id", "label"}
     again = [

@@ -12,7 +12,10 @@ HALTED = "stopped on request: no further call is made"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One prompt. `id` = content key of everything but `label`, which only tells a person what it is about."""
+    """One prompt. `id` = content key of everything but `label`, which only tells a person what it is about.
+
+    `vote` counts from 0 and sets apart requests that are asked several times in the same words.
+    """
 
     id: str
     stage: str
@@ -23,6 +26,7 @@ class Request:
     model: str
     max_tokens: int
     temperature: float = 0.0
+    vote: int = 0
 
     @classmethod
     def of(
@@ -35,10 +39,12 @@ class Request:
         model: str,
         max_tokens: int,
         temperature: float = 0.0,
+        vote: int = 0,
     ) -> Request:
         """The request with its id."""
-        key = content_key("request", stage, system, user, schema, model, max_tokens, temperature)
-        return cls(key, stage, label, system, user, schema, model, max_tokens, temperature)
+        votes = [vote] if vote else []
+        key = content_key("request", stage, system, user, schema, model, max_tokens, temperature, *votes)
+        return cls(key, stage, label, system, user, schema, model, max_tokens, temperature, vote)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,13 @@ def halt(transport: object) -> None:
     stop = getattr(transport, "halt", None)
     if stop is not None:
         stop()
+
+
+def forget(transport: object, request_id: str) -> None:
+    """Tells a transport that remembers replies that one of them cannot be used."""
+    drop = getattr(transport, "forget", None)
+    if drop is not None:
+        drop(request_id)
 
 
 class Transport(Protocol):

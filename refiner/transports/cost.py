@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from refiner.errors import AnalystError, BadReply, BudgetSpent, ConfigError, Timeout
+from refiner.errors import AnalystError, BudgetSpent, ConfigError
 from refiner.transports.base import HALTED, Reply, Request, Transport, halt
 from refiner.transports.prices import Prices, load
 from refiner.transports.tokens import PER_MESSAGE, Correction, estimate
@@ -97,21 +97,20 @@ class Ledger:
 
     @contextmanager
     def call(self, request: Request) -> Iterator[list[Reply]]:
-        """Around one call: put its reply into the list. Raises BudgetSpent instead of starting one too many."""
+        """Around one call: put its reply into the list, or an empty one with what a failed call took.
+
+        Raises BudgetSpent instead of starting one too many.
+        """
         self._refuse_unpriced(request.model)
         estimated = prompt_tokens(request)
         prompt = round(estimated * self.correction.factor(request.model) * PROMPT_MARGIN)
         most = self._spend(request.model, prompt, request.max_tokens)
         self._reserve(most)
         came: list[Reply] = []
-        charged = Spend()
         try:
             yield came
-            charged = self._charge(request, estimated, came[0]) if came else Spend()
-        except (BadReply, Timeout):  # the endpoint has worked for it, and has not said how much
-            charged = replace(self._spend(request.model, estimated, 0), guessed=1)
-            raise
         finally:
+            charged = self._charge(request, estimated, came[0]) if came else Spend()
             self._settle(request.stage, most, charged)
 
     def as_dict(self) -> dict[str, Any]:

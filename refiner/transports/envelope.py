@@ -49,14 +49,14 @@ def _reply(found: dict[str, Any], model: str, seconds: float) -> Reply:
     message = choices[0].get("message")
     if not isinstance(message, dict):
         raise ValueError("no `message` in the first choice")
-    usage = found.get("usage") if isinstance(found.get("usage"), dict) else {}
+    prompt, completion = _usage(found)
     refusal = message.get("refusal")
     return Reply(
         text=clean(_content(message.get("content")) or _tool_arguments(message)),
         model=found["model"] if isinstance(found.get("model"), str) and found["model"] else model,
         finish_reason=str(choices[0].get("finish_reason") or ""),
-        prompt_tokens=_count(usage, "prompt_tokens"),
-        completion_tokens=_count(usage, "completion_tokens"),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
         seconds=seconds,
         refusal=clean(refusal) if isinstance(refusal, str) and refusal else None,
     )
@@ -82,8 +82,23 @@ def _tool_arguments(message: dict[str, Any]) -> str:
     return json.dumps(arguments) if isinstance(arguments, dict) else arguments if isinstance(arguments, str) else ""
 
 
-def _count(usage: Any, name: str) -> int | None:
-    value = usage.get(name)
+def usage(body: bytes) -> tuple[int | None, int | None]:
+    """The tokens of prompt and reply that a body tells of, whatever else is wrong with it; None where it does not."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return None, None
+    return _usage(found) if isinstance(found, dict) else (None, None)
+
+
+def _usage(found: dict[str, Any]) -> tuple[int | None, int | None]:
+    told = found.get("usage")
+    told = told if isinstance(told, dict) else {}
+    return _count(told, "prompt_tokens"), _count(told, "completion_tokens")
+
+
+def _count(told: dict[str, Any], name: str) -> int | None:
+    value = told.get(name)
     return value if type(value) is int and value >= 0 else None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from refiner.errors import AuthFailed, BadReply, ConfigError, RateLimited, Timeout, Unreachable
 from refiner.transports.capability import names_the_form
 from refiner.transports.envelope import error_code, said
-from refiner.transports.retry import Failed, Refused, wished
+from refiner.transports.retry import UNTOLD, Failed, Refused, Taken, wished
 
 RATE_ATTEMPTS = 8
 SERVER_ATTEMPTS = 6
@@ -84,15 +84,16 @@ def unreachable(where: str, why: str, *, met_before: bool) -> Failed:
 def broken_off(where: str, why: str, *, began: bool) -> Failed:
     """The connection ended before the reply did; one that had begun may be paid for, so fewer attempts are made."""
     error = Unreachable(f"{where} broke off before its reply was complete ({why}); {LATER}")
-    return Failed(error, "busy", attempts=CUT_OFF_ATTEMPTS if began else SERVER_ATTEMPTS)
+    attempts = CUT_OFF_ATTEMPTS if began else SERVER_ATTEMPTS
+    return Failed(error, "busy", attempts=attempts, taken=UNTOLD if began else None)
 
 
 def too_slow(where: str, seconds: float) -> Failed:
     error = Timeout(f"{where} did not finish a reply within {seconds:g} s; run the same command again, or allow more")
-    return Failed(error, "busy", attempts=SLOW_ATTEMPTS)
+    return Failed(error, "busy", attempts=SLOW_ATTEMPTS, taken=UNTOLD)
 
 
-def unusable(where: str, why: str) -> Failed:
+def unusable(where: str, why: str, taken: Taken = UNTOLD) -> Failed:
     """A reply that is no chat completion."""
     error = BadReply(f"{where} sent a reply that cannot be used ({why}): check LLM_BASE_URL")
-    return Failed(error, "url", attempts=UNUSABLE_ATTEMPTS)
+    return Failed(error, "url", attempts=UNUSABLE_ATTEMPTS, taken=taken)

@@ -11,7 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,8 +39,19 @@ class Connection:
     level: Level | None = None
 
 
+Meter = Callable[[Request], AbstractContextManager[list[Reply]]]
+
+
+def unmetered(request: Request) -> AbstractContextManager[list[Reply]]:
+    """Keeps no books."""
+    return nullcontext([])
+
+
 class HttpTransport:
-    """Raises ConfigError for an address or a key that cannot be used; opens no connection yet."""
+    """Raises ConfigError for an address or a key that cannot be used; opens no connection yet.
+
+    `meter` stands around every attempt and is told what it took, also when nothing came of it (`Ledger.call`).
+    """
 
     name = "http"
 
@@ -55,10 +66,11 @@ class HttpTransport:
         sleep: Callable[[float], object] | None = None,
         jitter: Callable[[], float] = random.random,
         breaker: Breaker | None = None,
+        meter: Meter = unmetered,
     ) -> None:
         self.address = Address.of(base_url)
         self._key, self._timeout, self._clock = checked_key(api_key), timeout, clock
-        self._breaker = breaker or Breaker()
+        self._breaker, self._meter = breaker or Breaker(), meter
         self._sleep = sleep or self._breaker.opened.wait
         self._jitter, self._pace = jitter, Pace(clock, self._sleep, jitter)
         self._capabilities = Capabilities() if capabilities is None else capabilities
@@ -146,7 +158,7 @@ class HttpTransport:
         while True:
             self._pace.wait(self._breaker.check)
             try:
-                reply = self._send(request, capability)
+                reply = self._metered(request, capability)
             except Failed as failed:
                 failures += 1
                 wait = max(backoff(failures, self._jitter()), failed.wish or 0.0)
@@ -160,6 +172,17 @@ class HttpTransport:
             else:
                 self._breaker.success()
                 return reply
+
+    def _metered(self, request: Request, capability: Capability) -> Reply:
+        """One call, which the meter may hold up or refuse; what a failed one took is told as well."""
+        with self._meter(request) as came:
+            self._breaker.check()
+            try:
+                came.append(self._send(request, capability))
+            except Failed as failed:
+                came += [] if failed.taken is None else [Reply("", request.model, "", *failed.taken)]
+                raise
+            return came[0]
 
     def _send(self, request: Request, capability: Capability) -> Reply:
         """One call. Raises Failed or Refused."""
@@ -183,7 +206,7 @@ class HttpTransport:
         try:
             return envelope.read(body, content_type, model=request.model, seconds=self._clock() - started)
         except ValueError as problem:
-            raise faults.unusable(where, self._clean(str(problem))) from None
+            raise faults.unusable(where, self._clean(str(problem)), envelope.usage(body)) from None
 
     def _body(self, response: Any, where: str, started: float) -> bytes:
         try:

@@ -18,6 +18,8 @@ LONGEST_BACKOFF = 30.0
 GIVE_UP_AFTER = 3
 """Calls in a row that found nobody, after which no more are made."""
 
+Taken = tuple[int | None, int | None]
+UNTOLD: Taken = (None, None)
 Part = Literal["url", "key", "model", "json", "busy", "prompt"]
 
 
@@ -25,6 +27,7 @@ class Failed(Exception):
     """One attempt failed. `error` is what to raise if it was the last; `attempts` is how many this failure is worth.
 
     `wish`: the seconds the server asked to wait. `part`: what to look at. `nobody`: no connection came about.
+    `taken`: the tokens of prompt and reply (None = not told) of an attempt that is paid for; None = it is not.
     """
 
     def __init__(
@@ -35,9 +38,11 @@ class Failed(Exception):
         attempts: int = 1,
         wish: float | None = None,
         nobody: bool = False,
+        taken: Taken | None = None,
     ) -> None:
         super().__init__(str(error))
         self.error, self.part, self.attempts, self.wish, self.nobody = error, part, attempts, wish, nobody
+        self.taken = taken
 
 
 class Refused(Exception):

@@ -126,6 +126,8 @@ class Session:
                 status: JobStatus = "interrupted" if later else "failed"
                 self.store.set_job(refinement_id, status)
             raise
+        if not report.failed:
+            self.store.drop_replies(refinement_id)
         self.store.set_job(refinement_id, "done")
         return Result(
             report.skill_text, report.changes, report.proposals, report.verdicts, refinement_id, self.config.out, report

@@ -90,6 +90,7 @@ class Running:
         with self.worker.claim() as go:
             tools = self._tools(self.reports.start(refinement_id).config, keys)
             before = len(self.reports.store.events(refinement_id, "rerun"))
+            self.reports.store.drop_replies(refinement_id)
             self.reports.store.event(refinement_id, "rerun", {"stage": stage, "salt": f"{refinement_id}:{before + 1}"})
             self._go(go, refinement_id, tools)
 
@@ -265,6 +266,8 @@ class Running:
         store, job = self.reports.store, self.reports.store.job(refinement_id)
         report = self.reports.settle(refinement_id) if status in ("done", "cancelled") else None
         parent = store.refinement(refinement_id).parent
+        if status == "done" and report and not report.failed:
+            store.drop_replies(refinement_id)
         if report and parent:
             with suppress(RefinerError):
                 self.carry(parent, refinement_id)

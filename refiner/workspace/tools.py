@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from refiner.analysts.model.redaction import Redactor
     from refiner.ports import Vectors
     from refiner.transports import Reply, Request, Transport
+    from refiner.transports.cost import Ledger as Books
 
 CAPABILITIES = ".endpoints.json"
 """What endpoints can do, learnt once; lies beside the database."""
@@ -50,16 +51,21 @@ class Unplugged:
 
 
 def transport_for(config: RefineConfig, environ: Mapping[str, str], folder: Path | None = None) -> Transport:
-    """The way to the model, with its recorder and its ledger. A replay costs nothing and is not metered."""
+    """The way to the model, with its recorder and its ledger. A replay costs nothing and is not metered.
+
+    Over http the ledger stands around every attempt of a call, and nothing is asked twice; files are replies by nature.
+    """
     from refiner.transports.cost import Ledger, Metered
+    from refiner.transports.once import Once
     from refiner.transports.record import Recorder
 
-    found = _plain(config, environ, folder)
     if config.transport == "replay":
-        return found
+        return _plain(config, environ)
+    ledger = Ledger(config.max_cost, config.max_tokens_total, models_of(config))
+    found = _plain(config, environ, folder, ledger)
     if config.record is not None:
         found = Recorder(found, config.record)
-    return Metered(found, Ledger(config.max_cost, config.max_tokens_total, models_of(config)))
+    return Once(found, ledger) if config.transport == "http" else Metered(found, ledger)
 
 
 def models_of(config: RefineConfig) -> tuple[str, ...]:
@@ -67,7 +73,9 @@ def models_of(config: RefineConfig) -> tuple[str, ...]:
     return tuple(model for model in dict.fromkeys((config.model, config.gate_model)) if model)
 
 
-def _plain(config: RefineConfig, environ: Mapping[str, str], folder: Path | None = None) -> Transport:
+def _plain(
+    config: RefineConfig, environ: Mapping[str, str], folder: Path | None = None, ledger: Books | None = None
+) -> Transport:
     if config.transport == "replay" and config.replay_dir is not None:
         from refiner.transports.replay import ReplayTransport
 
@@ -77,10 +85,10 @@ def _plain(config: RefineConfig, environ: Mapping[str, str], folder: Path | None
 
         return HandoffTransport(config.handoff_dir)
     from refiner.transports.capability import Capabilities
-    from refiner.transports.http import HttpTransport
+    from refiner.transports.http import HttpTransport, unmetered
 
-    capabilities = Capabilities(_beside_database(config, folder))
-    return HttpTransport(config.base_url, secrets(environ).llm_api_key, capabilities=capabilities)
+    known, key = Capabilities(_beside_database(config, folder)), secrets(environ).llm_api_key
+    return HttpTransport(config.base_url, key, capabilities=known, meter=ledger.call if ledger else unmetered)
 
 
 def _beside_database(config: RefineConfig, folder: Path | None) -> Path | None:

@@ -13,6 +13,7 @@ from refiner.errors import StoreError
 from refiner.ports import Tools
 from refiner.rendering import SPAN_LIMIT
 from refiner.types import Trace
+from refiner.workspace.kept import StoredReplies
 
 if TYPE_CHECKING:
     from refiner.analysts.model import ModelAnalyst
@@ -45,10 +46,14 @@ class Meter:
 
         halt(self.analyst.caller.transport)
 
-    def open(self, events: Sequence[Event]) -> None:
+    def open(self, store: Store, refinement_id: str) -> None:
+        """Takes over what earlier runs spent, and their replies that no finished step holds."""
         if self.ledger is not None:
-            self.before = _total([event.body for event in events if event.kind == KIND])
+            self.before = _total([event.body for event in store.events(refinement_id, KIND)])
             self.ledger.stages.update(self.before)
+        keep_on = getattr(self.analyst.caller.transport, "keep_on", None)
+        if keep_on is not None:
+            keep_on(StoredReplies(store, refinement_id))
 
     def close(self, store: Store, refinement_id: str) -> None:
         """Writes down what this run took; nothing when it asked nobody."""
@@ -85,7 +90,7 @@ def metered(store: Store, refinement_id: str, meter: Meter | None) -> Iterator[N
     if meter is None:
         yield
         return
-    meter.open(store.events(refinement_id))
+    meter.open(store, refinement_id)
     try:
         yield
     except BaseException:

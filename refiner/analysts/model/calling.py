@@ -16,7 +16,7 @@ from refiner.analysts.model.budgets import REPLY_TOKENS, head_and_tail
 from refiner.analysts.model.redaction import Redactor
 from refiner.analysts.model.replies import Refused, read
 from refiner.errors import BadReply, Waiting
-from refiner.transports.base import Reply, Request, Transport
+from refiner.transports.base import Reply, Request, Transport, forget
 
 SYSTEM, REPAIR = "system", "repair"
 _SHOWN_AGAIN = 1_500  # tokens of a bad reply that its repair is shown
@@ -55,6 +55,7 @@ class Question:
     model: str
     temperature: float = 0.0
     max_tokens: int = REPLY_TOKENS
+    vote: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Caller:
         try:
             return read(reply, prompt.reply)
         except Refused as refusal:
+            forget(self.transport, request.id)
             raise BadReply(f"{request.label}: {refusal}") from None
         except BadReply as problem:
             self.tally.add(repairs=1)
@@ -84,6 +86,8 @@ class Caller:
         try:
             return read(self._complete(again), prompt.reply)
         except BadReply as problem:
+            forget(self.transport, request.id)
+            forget(self.transport, again.id)
             raise BadReply(f"{request.label}: no usable reply, asked twice: {problem}") from None
 
     def request(self, question: Question) -> Request:
@@ -100,6 +104,7 @@ class Caller:
             model=question.model,
             max_tokens=question.max_tokens,
             temperature=question.temperature,
+            vote=question.vote,
         )
 
     def _complete(self, request: Request) -> Reply:
@@ -120,6 +125,7 @@ class Caller:
             model=request.model,
             max_tokens=request.max_tokens,
             temperature=request.temperature,
+            vote=request.vote,
         )
 
 

@@ -72,7 +72,8 @@ def _vote(
     """One judgement. A further vote sees the runs in another order, so that none leans on what came first."""
     turned = [*runs[vote:], *runs[:vote]] if vote < len(runs) else list(runs)
     values, skill = _values(caller, settings, request, turned, "judge")
-    question = Question(STAGE, request.proposal.theme, "judge", values, settings.gate_model, _heat(settings))
+    label = request.proposal.theme + (f" (vote {vote + 1} of {settings.votes})" if settings.votes > 1 else "")
+    question = Question(STAGE, label, "judge", values, settings.gate_model, _heat(settings), vote=vote)
     reply = caller.ask(question)
     return tuple(_criterion(caller, settings, name, reply[name], turned, skill) for name in ASKED)
 
