@@ -21,6 +21,7 @@ COMMANDS = {
     "convert": "trace files of any format as the three canonical files: traces, outcomes, feedback",
     "doctor": "what is installed, what would be used, what is missing and how to fix it",
     "export": "write the output tree of a stored refinement again",
+    "skills": "installed skills: versions, differences, rollback, merge, install",
     "ablate": "the method with one part switched off at a time, in one table",
 }
 INTERRUPTED = 130

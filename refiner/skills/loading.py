@@ -10,7 +10,10 @@ from refiner.skills.skeleton import skeleton
 from refiner.types import SkillVersion
 
 MAIN = "SKILL.md"
-_NOT_OURS = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store"})
+HISTORY = ".refiner"
+"""The folder beside an installed skill that holds its versions and its provenance; no part of the skill itself."""
+FOREIGN_HISTORY = ".skillup"
+_NOT_OURS = frozenset({HISTORY, FOREIGN_HISTORY, ".git", ".hg", ".svn", "__pycache__", ".DS_Store"})
 
 
 def load(path: Path | str | None, name: str | None = None) -> SkillVersion:
@@ -34,8 +37,13 @@ def _file(path: Path) -> SkillVersion:
     return SkillVersion(files={path.name: _text(path)}, main=path.name)
 
 
+def files_of(path: Path) -> dict[str, bytes]:
+    """Every file of a skill's folder by relative path. Raises OSError, or SkillError for a link that leads out."""
+    return {found.relative_to(path).as_posix(): found.read_bytes() for found in _walk(path, path.resolve())}
+
+
 def _folder(path: Path) -> SkillVersion:
-    files = {found.relative_to(path).as_posix(): found.read_bytes() for found in _walk(path, path.resolve())}
+    files = files_of(path)
     if MAIN not in files:
         markdown = sorted(name for name in files if name.lower().endswith(".md"))
         hint = f"Give one of its markdown files instead ({', '.join(markdown[:5])})" if markdown else f"Add a {MAIN}"

@@ -1,0 +1,162 @@
+"""`refiner skills`: installed skills and their versions, kept beside each in `.refiner/`. Needs no database."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from refiner.cli import skills_text as text
+from refiner.cli.console import safe
+from refiner.errors import Conflict, UsageError
+
+if TYPE_CHECKING:
+    from refiner.installs.store import Store
+    from refiner.installs.threeway import Choice
+
+TARGET = "a folder of skills, a skill's own folder, or claude, codex, agents, project (default: all four)"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(metavar="ACTION", required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], words: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+        made.add_argument("--target", metavar="DIR", help=TARGET)
+        made.set_defaults(action=run)
+        return made
+
+    def reading(name: str, run: Callable[[argparse.Namespace], int], words: str) -> argparse.ArgumentParser:
+        made = command(name, run, words)
+        made.add_argument("name", nargs="?", metavar="SKILL", help="its name, or its folder")
+        made.add_argument("--json", action="store_true", help="print JSON")
+        return made
+
+    listed = command("list", _list, "the skills that are installed, and the folders where agents look")
+    listed.add_argument("--json", action="store_true", help="print JSON")
+    shown = reading("show", _show, "the text of a skill, as it is or as it was")
+    shown.add_argument("--version", type=int, metavar="N", help="a version instead of what lies there now")
+    shown.add_argument("--file", default="SKILL.md", metavar="PATH", help="another file of it (default: SKILL.md)")
+    reading("log", _log, "the versions of a skill, newest first")
+    reading("status", _status, "the newest version, and what was edited by hand since")
+    compared = reading("diff", _diff, "what differs: by default since the last version, else between the last two")
+    compared.add_argument("--from", dest="first", type=int, metavar="N", help="the older version")
+    compared.add_argument("--to", dest="last", type=int, metavar="N", help="the newer one (default: what lies there)")
+    back = command("rollback", _rollback, "bring an earlier version back, as a new one")
+    back.add_argument("name", nargs="?", metavar="SKILL")
+    back.add_argument("--to", type=int, required=True, metavar="N", help="the version to bring back")
+    _add_install(command("install", _install, "install a skill, on top of what was edited by hand"))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    done: int = arguments.action(arguments)
+    return done
+
+
+def _add_install(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source", type=Path, metavar="SOURCE",
+        help="a skill's folder, a zip of one, or the --out folder of `refiner refine`",
+    )  # fmt: skip
+    parser.add_argument("--take", choices=("mine", "theirs", "both"), help="decides every place changed on both sides")
+    parser.add_argument("--resolve", default="", metavar="N=CHOICE,...", help="decides single places: 1=mine,2=both")
+    parser.add_argument("--override", default="", metavar="REASON", help="install against the held-out tasks; recorded")
+    parser.add_argument("--note", default="", help="a word for the log")
+
+
+def _open(arguments: argparse.Namespace) -> Store:
+    from refiner.installs.places import pick
+    from refiner.installs.store import store_of
+
+    return store_of(pick(arguments.name, arguments.target).folder)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from refiner.installs.listing import listing
+
+    found = listing(arguments.target)
+    print(text.as_json(text.plain_listing(found)) if arguments.json else text.listing(found))
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from refiner.installs.records import numbered
+
+    store = _open(arguments)
+    wanted = arguments.version
+    files = store.working().files if wanted is None else store.files(numbered(store.versions(), wanted))
+    if arguments.file not in files:
+        raise UsageError(f"the skill has no file {arguments.file}; it has {', '.join(sorted(files)) or 'none'}")
+    body = files[arguments.file].decode("utf-8", "replace")
+    if arguments.json:
+        shown = {"folder": str(store.folder), "version": wanted, "files": sorted(files)}
+        print(text.as_json({**shown, "file": arguments.file, "text": body}))
+    else:
+        print(safe(body.replace("\r\n", "\n")), end="" if body.endswith("\n") else "\n")
+    return 0
+
+
+def _log(arguments: argparse.Namespace) -> int:
+    versions = _open(arguments).versions()
+    print(text.as_json([one.plain() for one in reversed(versions)]) if arguments.json else text.log(versions))
+    return 0
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from refiner.installs.installing import status
+
+    store = _open(arguments)
+    found = status(store)
+    print(text.as_json(text.plain_status(store.folder, found)) if arguments.json else text.status(store.folder, found))
+    return 0
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from refiner.installs.listing import compared
+
+    found = compared(_open(arguments), arguments.first, arguments.last)
+    if arguments.json:
+        print(text.as_json({"from": found.first, "to": found.last, "diff": found.diff}))
+    else:
+        print(safe(found.diff or f"No difference between {found.first} and {found.last}.\n"), end="")
+    return 0
+
+
+def _rollback(arguments: argparse.Namespace) -> int:
+    from refiner.installs.installing import rollback
+
+    store = _open(arguments)
+    print(text.written(store.folder, rollback(store, arguments.to), "is what it was already"))
+    return 0
+
+
+def _install(arguments: argparse.Namespace) -> int:
+    from refiner.installs.installing import install, outlook
+    from refiner.installs.package import read_package
+    from refiner.installs.places import where_to
+    from refiner.installs.store import store_of
+
+    package = read_package(arguments.source)
+    store = store_of(where_to(package.name, arguments.target))
+    choices = _choices(arguments, [hunk.number for hunk in outlook(store, package).woven.hunks])
+    try:
+        done = install(store, package, choices=choices, override=arguments.override, note=arguments.note)
+    except Conflict as conflict:
+        print(text.hunks(outlook(store, package).woven.hunks))
+        how = "--take mine, theirs or both decides all of them, --resolve 1=mine,2=both single ones"
+        raise Conflict(f"{conflict}. Nothing was written; {how}") from conflict
+    print(text.written(store.folder, done, "holds this already"))
+    return 0
+
+
+def _choices(arguments: argparse.Namespace, open_: list[int]) -> dict[int, Choice]:
+    """The decision on each place. Raises UsageError for one that is not there or cannot be read."""
+    found: dict[int, Choice] = dict.fromkeys(open_, arguments.take) if arguments.take else {}
+    for part in filter(None, arguments.resolve.split(",")):
+        number, _, choice = (word.strip() for word in part.partition("="))
+        if not number.isdigit() or int(number) not in open_ or choice not in ("mine", "theirs", "both"):
+            there = f"the places are 1 to {len(open_)}" if open_ else "no place was changed on both sides"
+            raise UsageError(f"--resolve {part}: write NUMBER=mine, theirs or both; {there}")
+        found[int(number)] = choice
+    return found
