@@ -60,10 +60,11 @@ class Converted:
 
 @dataclass(slots=True)
 class _Place:
-    """Where the line of a trace begins in the draft, with its revision and where it came from."""
+    """Where the line of a trace begins in the draft, its revision, the task its file names, where it came from."""
 
     at: int
     revision: str
+    task_id: str
     source: str
 
 
@@ -95,7 +96,7 @@ class _Draft:
 
     def _write(self, trace: Trace, revision: str) -> None:
         at = self.stream.seek(0, os.SEEK_END)
-        self.places[trace.external_id] = _Place(at, revision, trace.source)
+        self.places[trace.external_id] = _Place(at, revision, trace.task_id, trace.source)
         self.stream.write(json.dumps(canonical.record_of(trace)).encode() + b"\n")
 
     def _read(self, place: _Place) -> Trace:
@@ -171,9 +172,8 @@ def _converted(
         draft.take(record.item) if isinstance(record.item, Trace) else seen.take(record)
     if not draft.places:
         raise FormatError(f"no traces in {', '.join(map(str, paths))}")
-    outcomes, warnings = intake.side_files(
-        _CORPUS, draft.places, labelling.rewards, labelling.feedback, labelling.threshold
-    )
+    tasks = {name: place.task_id for name, place in draft.places.items()}
+    outcomes, warnings = intake.side_files(_CORPUS, tasks, labelling.rewards, labelling.feedback, labelling.threshold)
     for outcome in outcomes:
         seen.stated.setdefault(outcome.trace_id, []).append(outcome)
     effective = {name: labels.effective(seen.stated.get(trace_key(_CORPUS, name), ())) for name in draft.places}

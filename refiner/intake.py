@@ -57,7 +57,7 @@ def effective(outcomes: Sequence[Outcome]) -> Mapping[str, Outcome]:
 
 
 def _labels(config: RefineConfig, loaded: ingest.Ingest, corpus: str) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
-    names = [trace.external_id for trace in loaded.traces]
+    names = named_tasks(loaded.traces)
     threshold = labels.Threshold(config.pass_at, config.lower_is_better)
     outcomes, warnings = side_files(corpus, names, config.binary_rewards, config.ground_truth_file, threshold)
     if not loaded.outcomes and not outcomes:
@@ -65,19 +65,25 @@ def _labels(config: RefineConfig, loaded: ingest.Ingest, corpus: str) -> tuple[t
     return (*loaded.outcomes, *outcomes), warnings
 
 
-def side_files(
-    corpus: str, external_ids: Iterable[str], rewards: Path | None, feedback: Path | None, threshold: labels.Threshold
-) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
-    """What label files say about these traces, and what a person should know. Raises LabelError like `labels.attach`.
+def named_tasks(traces: Iterable[Trace]) -> dict[str, str]:
+    """The external ids, each with the task that its file names; nothing where it was guessed."""
+    return {trace.external_id: trace.task_id if trace.task_id_origin == "file" else "" for trace in traces}
 
-    Both are empty without a file.
+
+def side_files(
+    corpus: str, tasks: Mapping[str, str], rewards: Path | None, feedback: Path | None, threshold: labels.Threshold
+) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
+    """What label files say about these traces, and what a person should know. Both are empty without a file.
+
+    `tasks`: the external ids, each with the task that its file names, or nothing. Raises LabelError.
     """
     if rewards is None and feedback is None:
         return (), ()
     given = None
     if rewards:
-        given = labels.load_rewards(rewards, pass_at=threshold.pass_at, lower_is_better=threshold.lower_is_better)
+        below, names = threshold.lower_is_better, labels.names_of(tasks)
+        given = labels.load_rewards(rewards, pass_at=threshold.pass_at, lower_is_better=below, names=names)
     texts = labels.load_feedback(feedback) if feedback else None
-    attached = labels.attach(corpus, external_ids, given, texts)
+    attached = labels.attach(corpus, tasks, given, texts, tasks=tasks)
     rejected = tuple(f"{one.path}:{one.line}: {one.reason}" for one in given.rejected) if given else ()
     return attached.outcomes, (*attached.report.sentences(), *rejected)

@@ -44,7 +44,7 @@ def check_same(paths: list[Path], out: Path) -> ingest.Ingest:
     assert [comparable(trace) for trace in after.traces] == [comparable(trace) for trace in before.traces]
     outcomes, _ = intake.side_files(
         "corpus",
-        [trace.external_id for trace in after.traces],
+        intake.named_tasks(after.traces),
         filled(out / "binary_rewards.json"),
         filled(out / "feedback.json"),
         Threshold(),

@@ -51,7 +51,10 @@ def schema() -> None:
 def labels(name: str) -> None:
     """A form for a file of outcomes and feedback."""
     with st.form("labels_form", border=False, clear_on_submit=True):
-        given = st.file_uploader("Outcomes by trace id: CSV, JSON or JSONL", key="labels_file")
+        given = st.file_uploader(
+            "Outcomes: CSV, JSON or JSONL by trace id, evaluation results, or a test report (CTRF, JUnit XML)",
+            key="labels_file",
+        )
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.number_input(
                 "A score passes from",

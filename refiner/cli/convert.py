@@ -20,7 +20,7 @@ _SHOWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="trace files or folders, of any format")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for the three files")
-    parser.add_argument("--rewards", type=Path, metavar="PATH", help="outcomes by trace id")
+    parser.add_argument("--rewards", type=Path, metavar="PATH", help="outcomes, as for `refine`")
     parser.add_argument("--feedback", type=Path, metavar="PATH", help="evaluator feedback by trace id")
     parser.add_argument("--pass-at", type=float, default=1.0, metavar="X", help="a score passes from here (default 1)")
     parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")

@@ -48,7 +48,11 @@ class RefineConfig:
         (), "paths", "files or folders with recorded traces", aliases=("traces",), identity=False
     )
     binary_rewards: Path | None = setting(
-        None, "path", "outcomes by trace id (JSON or CSV)", aliases=("rewards",), identity=False
+        None,
+        "path",
+        "outcomes: JSON, JSONL or CSV by trace id, evaluation results, test reports, or a folder of these",
+        aliases=("rewards",),
+        identity=False,
     )
     ground_truth_file: Path | None = setting(
         None, "path", "evaluator feedback by trace id (JSON)", aliases=("feedback",), identity=False

@@ -1,7 +1,8 @@
 """How traces ended: label files, which statement about a trace counts, and joining labels with traces."""
 
-from refiner.labels._files import LabelFile, load_feedback, load_rewards, looks_like_labels
-from refiner.labels._joining import Attached, LabelReport, attach, effective
+from refiner.labels._files import LabelFile, load_feedback
+from refiner.labels._joining import Attached, LabelReport, attach, effective, names_of
+from refiner.labels._sources import load_rewards, looks_like_labels
 from refiner.labels._values import Threshold, rescored, status_of
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "load_feedback",
     "load_rewards",
     "looks_like_labels",
+    "names_of",
     "rescored",
     "status_of",
 ]

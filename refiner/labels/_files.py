@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,8 +14,8 @@ from refiner.jsontext import Row, clean, decode, kind_of, loads, pairs, rows, sa
 from refiner.labels._values import Threshold, status_of
 from refiner.types import BadRecord, Status
 
-_IDS = ("trace_id", "id")
-_OUTCOMES = ("outcome", "reward", "status")
+_IDS = ("trace_id", "id", "instance_id")
+_OUTCOMES = ("outcome", "reward", "status", "resolved")
 _REWARDS_WANTED = (
     'a JSON map {"trace_id": true, ...}, JSON lines {"trace_id", "outcome"} or CSV with the header trace_id,outcome'
 )
@@ -43,31 +43,36 @@ class _Entry(NamedTuple):
     problem: str = ""
 
 
-class _Once:
-    """A map that refuses a second, different value for an id."""
+class Once:
+    """A map that refuses a second, different value for an id. Values come from places: lines, or files of a folder."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.values, self.lines = path, dict[str, Any](), dict[str, int]()
+        self.path, self.values, self.places = path, dict[str, Any](), dict[str, str]()
 
     def add(self, entry: _Entry, value: Any, words: str) -> None:
-        known = self.values.setdefault(entry.id, value)
-        line = self.lines.setdefault(entry.id, entry.line)
+        """The value of a row."""
+        self.put(entry.id, value, words, f"in line {entry.line}")
+
+    def update(self, given: Mapping[str, Any], words: str, place: str) -> None:
+        """All values of a file."""
+        for name, value in given.items():
+            self.put(name, value, words, f"in {place}")
+
+    def put(self, name: str, value: Any, words: str, place: str = "in one list") -> None:
+        """A value. Raises LabelError for a second, different one."""
+        known = self.values.setdefault(name, value)
+        first = self.places.setdefault(name, place)
         if known != value:
             raise LabelError(
-                f'{self.path}: "{entry.id}" is given twice with different {words}, in line {line} and in line '
-                f"{entry.line}; keep one of the two"
+                f'{self.path}: "{name}" is given twice with different {words}, {first} and {place}; keep one of the two'
             )
 
 
-def load_rewards(path: Path, *, pass_at: float = 1.0, lower_is_better: bool = False) -> LabelFile:
-    """The outcomes of a file.
-
-    Raises LabelError when the file is missing, empty or of another kind; when a JSON map holds anything but true,
-    false, null or a number; for a score outside [0, 1]; and for one id with two different outcomes.
-    """
+def load_table(path: Path, *, pass_at: float = 1.0, lower_is_better: bool = False) -> LabelFile:
+    """The outcomes of a map, of JSON lines or of a CSV table. Raises LabelError like `load_rewards`."""
     threshold = Threshold(pass_at, lower_is_better)
     text = _read(path, "outcomes", _REWARDS_WANTED)
-    statuses, feedback, rejected = _Once(path), _Once(path), list[BadRecord]()
+    statuses, feedback, rejected = Once(path), Once(path), list[BadRecord]()
     strict = _is_map(text)
     for entry in _map_entries(path, text) if strict else _row_entries(path, text, _OUTCOMES, _REWARDS_WANTED):
         try:
@@ -85,7 +90,7 @@ def load_rewards(path: Path, *, pass_at: float = 1.0, lower_is_better: bool = Fa
 def load_feedback(path: Path) -> dict[str, str]:
     """The feedback texts of a file by external id. Raises LabelError like `load_rewards`."""
     text = _read(path, "feedback", _FEEDBACK_WANTED)
-    texts, rejected = _Once(path), list[BadRecord]()
+    texts, rejected = Once(path), list[BadRecord]()
     is_map = _is_map(text)
     for entry in _map_entries(path, text) if is_map else _row_entries(path, text, ("feedback",), _FEEDBACK_WANTED):
         given = entry.outcome if is_map else entry.feedback
@@ -97,8 +102,8 @@ def load_feedback(path: Path) -> dict[str, str]:
     return texts.values
 
 
-def looks_like_labels(head: bytes) -> bool:
-    """Whether a file's first bytes read like labels or another flat map rather than traces."""
+def looks_like_table(head: bytes) -> bool:
+    """Whether a file's first bytes read like a table of labels or another flat map rather than traces."""
     records = sample(head)
     if any(_is_row(record) for record in records):
         return True
@@ -241,7 +246,7 @@ def _feedback_text(path: Path, entry: _Entry, given: Any) -> str:
     return clean(given) if given.strip() else ""
 
 
-def _refuse_empty(path: Path, found: _Once, rejected: list[BadRecord], what: str) -> None:
+def _refuse_empty(path: Path, found: Once, rejected: list[BadRecord], what: str) -> None:
     if found.values:
         return
     because = f"; first problem: line {rejected[0].line}: {rejected[0].reason}" if rejected else ""

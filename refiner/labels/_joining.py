@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from refiner.errors import LabelError
 from refiner.labels._files import LabelFile
@@ -11,6 +13,8 @@ from refiner.types import Origin, Outcome, trace_key
 
 _PRECEDENCE: tuple[Origin, ...] = ("human", "environment", "judge")
 _EXAMPLES = 3
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +24,15 @@ class LabelReport:
     labelled: int
     without_trace: tuple[str, ...]
     without_label: tuple[str, ...]
+    ambiguous: tuple[str, ...] = ()
+    """Labels that name a task which several traces tried."""
 
     def sentences(self) -> list[str]:
         """One sentence for each kind of mismatch, with the count and three examples; empty when all met."""
         kinds = (
             (self.without_trace, "labels belong to no trace"),
             (self.without_label, "traces have no label and are not learned from"),
+            (self.ambiguous, "labels name a task that several traces tried, so none of them gets one"),
         )
         return [f"{len(ids)} {words}, for example {_examples(ids)}." for ids, words in kinds if ids]
 
@@ -44,28 +51,62 @@ def attach(
     *,
     origin: Origin = "environment",
     at: str | None = None,
+    tasks: Mapping[str, str] | None = None,
 ) -> Attached:
     """Outcomes for the traces that a label or feedback names, in external-id order.
 
-    A feedback text without an outcome becomes an `unknown` outcome that carries it; see `effective`. Raises LabelError
-    when labels (feedback, where there are no labels) and traces have not one id in common.
+    `tasks`: by external id the task that the file of a trace names; a label may name that instead, where just one trace
+    tried it. A feedback text without an outcome becomes an `unknown` outcome that carries it; see `effective`. Raises
+    LabelError when labels (feedback, where there are no labels) and traces have not one id in common.
     """
-    rewards = rewards or LabelFile({})
-    texts = {**rewards.feedback, **(feedback or {})}
-    known, given = set(external_ids), rewards.statuses.keys() | texts.keys()
+    known, rewards = set(external_ids), rewards or LabelFile({})
+    names = _Names.of(known, tasks or {})
+    statuses, texts = names.renamed(rewards.statuses), names.renamed({**rewards.feedback, **(feedback or {})})
+    given = statuses.keys() | texts.keys()
     met = sorted(known & given)
-    labelled = rewards.statuses.keys() or given
-    if known and labelled and not known & labelled:
+    labelled = statuses.keys() or given
+    several = tuple(sorted(given & names.several))
+    if known and labelled and not known & labelled and not several:
         raise LabelError(
             f"not one of the {len(labelled)} labels belongs to one of the {len(known)} traces: labels name "
             f"{_examples(sorted(labelled))}; traces are called {_examples(sorted(known))}"
         )
     outcomes = []
     for name in met:
-        status, score = rewards.statuses.get(name, ("unknown", None))
+        status, score = statuses.get(name, ("unknown", None))
         outcomes.append(Outcome(trace_key(corpus, name), status, origin, score, texts.get(name), at))
-    unlabelled = tuple(sorted(known - rewards.statuses.keys())) if rewards.statuses else ()
-    return Attached(tuple(outcomes), LabelReport(len(met), tuple(sorted(given - known)), unlabelled))
+    unlabelled = tuple(sorted(known - statuses.keys())) if statuses else ()
+    strange = tuple(sorted(given - known - names.several))
+    return Attached(tuple(outcomes), LabelReport(len(met), strange, unlabelled, several))
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The names of traces, and of tasks that stand for their only trace. `several`: tasks that stand for none."""
+
+    known: frozenset[str]
+    by_task: dict[str, str]
+    several: frozenset[str]
+
+    @classmethod
+    def of(cls, known: set[str], tasks: Mapping[str, str]) -> _Names:
+        tries = Counter(task for name, task in tasks.items() if task and name in known)
+        by_task = {task: name for name, task in tasks.items() if name in known and tries[task] == 1}
+        several = {task for task, count in tries.items() if count > 1 and task not in known}
+        return cls(frozenset(known), by_task, frozenset(several))
+
+    def renamed(self, given: Mapping[str, V]) -> dict[str, V]:
+        """The values under names of traces where they have one; what names a trace itself wins over its task."""
+        by_task = {
+            self.by_task[name]: v for name, v in given.items() if name not in self.known and name in self.by_task
+        }
+        rest = {name: v for name, v in given.items() if name in self.known or name not in self.by_task}
+        return {**by_task, **rest}
+
+
+def names_of(tasks: Mapping[str, str]) -> frozenset[str]:
+    """What a label may name: external ids, and the tasks that they stand for (see `attach`)."""
+    return frozenset({*tasks, *filter(None, tasks.values())})
 
 
 def effective(outcomes: Sequence[Outcome], trace_id: str = "") -> Outcome:

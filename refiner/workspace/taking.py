@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -120,12 +120,13 @@ class Taking:
         self, entry: Entry, path: Path, reading: Reading, report: IngestReport, reached: set[str]
     ) -> IngestReport:
         """The report with a label file attached; `reached` collects the traces it is about. Raises LabelError."""
-        ids = [card.external_id for card in self.digests.of(entry.id).cards]
-        if not ids:
+        cards = self.digests.of(entry.id).cards
+        tasks = {card.external_id: card.task_id if card.task_id_origin == "file" else "" for card in cards}
+        if not tasks:
             raise LabelError(f"{path.name}: there are no traces yet to label; add the traces first, then this file")
         try:
-            rewards, texts = _label_file(path, reading)
-            attached = labels.attach(entry.id, ids, rewards, texts)
+            rewards, texts = _label_file(path, reading, labels.names_of(tasks))
+            attached = labels.attach(entry.id, tasks, rewards, texts, tasks=tasks)
         except LabelError as error:
             raise LabelError(str(error).replace(str(path), path.name)) from error
         self.room.store.add_outcomes(attached.outcomes)
@@ -172,14 +173,19 @@ def _is_labels(path: Path) -> bool:
     with path.open("rb") as stream:
         head = stream.read(ingest.HEAD)
     known = registry.detect(head) is not None or registry.recognise(head) is not None
-    return not known and labels.looks_like_labels(head)
+    return not known and labels.looks_like_labels(head) and not _of_a_trial(path)
 
 
-def _label_file(path: Path, reading: Reading) -> tuple[LabelFile | None, dict[str, str] | None]:
+def _of_a_trial(path: Path) -> bool:
+    """Whether a test report belongs to the run beside it, whose reader takes it in."""
+    return path.name == "ctrf.json" and any(Path(above, "result.json").exists() for above in path.parents[:2])
+
+
+def _label_file(path: Path, reading: Reading, names: Collection[str]) -> tuple[LabelFile | None, dict[str, str] | None]:
     """Outcomes, or feedback texts where the file holds those. Raises LabelError with what is wrong."""
     try:
         below = reading.lower_is_better
-        return labels.load_rewards(path, pass_at=reading.pass_at, lower_is_better=below), None
+        return labels.load_rewards(path, pass_at=reading.pass_at, lower_is_better=below, names=names), None
     except LabelError as error:
         texts = _texts(path)
         if texts is None:
