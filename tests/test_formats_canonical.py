@@ -81,12 +81,17 @@ def test_a_tool_call_keeps_name_input_and_output_and_its_place() -> None:
         ({"name": "ai", "output_text": "done"}, "assistant", "done"),
         ({"name": "llm", "input_text": "prompt", "output_text": "done"}, "assistant", "done"),
         ({"name": "planner", "role": "system", "output_text": "rules"}, "system", "rules"),
-        ({"name": "note", "kind": "message", "role": "human", "output_text": "hi"}, "user", "hi"),
+        ({"name": "note", "kind": "message", "output_text": "hi"}, "assistant", "hi"),
     ],
 )
 def test_a_message_carries_its_text_in_output_and_its_role_as_name(raw: dict[str, Any], role: str, text: str) -> None:
     (span,) = spans(raw)
     assert (span.kind, span.role, span.name, span.input, span.output) == ("message", role, role, "", text)
+
+
+def test_a_message_with_kind_and_role_keeps_the_name_of_who_speaks() -> None:
+    (span,) = spans({"name": "Checker", "kind": "message", "role": "human", "output_text": "hi"})
+    assert (span.kind, span.role, span.name, span.output) == ("message", "user", "Checker", "hi")
 
 
 def test_a_stated_kind_and_a_tool_role_are_honoured() -> None:

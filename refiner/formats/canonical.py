@@ -162,7 +162,8 @@ def _span(ordinal: int, span_id: str, raw: dict[str, Any]) -> Span:
     given, shown = text_of(raw.get("input_text")), text_of(raw.get("output_text"))
     kind, role = _kind(raw, name)
     if kind == "message":
-        name, given, shown = role, "", shown or given
+        speaks = raw.get("kind") == "message" and raw.get("role")  # then its name is that of who speaks
+        name, given, shown = (name if speaks else "") or role, "", shown or given
     return Span(
         ordinal=ordinal,
         span_id=span_id,
