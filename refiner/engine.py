@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from refiner.errors import RefinerError, WaitingForReplies
-from refiner.ports import Done, Executor, Labelled, Ledger, Stage, Tools
+from refiner.ports import Done, Executor, Foreseen, Labelled, Ledger, Stage, Tools
 from refiner.types import SkillVersion, Step
 
 COMMIT_SECONDS = 0.2
@@ -118,7 +118,25 @@ class Engine:
 
     def run(self, refinement_id: str, stages: Sequence[Stage], records: RefinementRecords) -> dict[str, float]:
         """Seconds by stage, once every stage is through. Raises WaitingForReplies after a stage that waits for some."""
-        return {stage.name: self._stage(refinement_id, stage, records) for stage in stages}
+        seconds = {}
+        for stage, following in zip(stages, (*stages[1:], None), strict=True):
+            try:
+                seconds[stage.name] = self._stage(refinement_id, stage, records)
+            except Awaited as awaited:
+                more = self._ahead(refinement_id, following, records)
+                raise _waiting_for([*awaited.steps, *more]) from None
+        return seconds
+
+    def _ahead(self, refinement_id: str, stage: Stage | None, records: RefinementRecords) -> list[Done]:
+        """Asks what the next stage can ask already; those of its steps that wait now. Its failures are not news yet."""
+        if stage is None or not isinstance(stage, Foreseen):
+            return []
+        steps = list({step.key: step for step in stage.ahead(records)}.values())
+        finished = self.ledger.finished([step.key for step in steps])
+        todo = [step for step in steps if step.key not in finished]
+        came = list(self.executor.map(stage.run, todo, self.tools))
+        self.ledger.commit(refinement_id, [one for one in came if not one.waiting_in and one.error is None])
+        return [one for one in came if one.waiting_in]
 
     def _stage(self, refinement_id: str, stage: Stage, records: RefinementRecords) -> float:
         started = self.clock()
@@ -149,15 +167,24 @@ class Engine:
                 self.emit(StepFailed(stage.name, step.step.label, step.error or ""))
             self.emit(StageProgress(stage.name, done, total))
         if waiting:
-            raise _waiting_for(stage.name, waiting)
+            raise Awaited(waiting)
         return failed
 
 
-def _waiting_for(stage: str, waiting: Sequence[Done]) -> WaitingForReplies:
+class Awaited(Exception):
+    """A stage is through but for the steps whose replies come later."""
+
+    def __init__(self, steps: Sequence[Done]) -> None:
+        super().__init__(f"{len(steps)} steps wait")
+        self.steps = steps
+
+
+def _waiting_for(waiting: Sequence[Done]) -> WaitingForReplies:
     places = ", ".join(sorted({one.waiting_in for one in waiting}))
+    stages = " and ".join(dict.fromkeys(one.step.stage for one in waiting))
     replies = "1 reply is" if len(waiting) == 1 else f"{len(waiting)} replies are"
     return WaitingForReplies(
-        f"{replies} waited for (stage {stage}): the requests lie in {places}; answer them, then run the same command "
+        f"{replies} waited for (stage {stages}): the requests lie in {places}; answer them, then run the same command "
         "again",
         len(waiting),
     )

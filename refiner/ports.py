@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, runtime_checkable
 
 from refiner.types import (
     BadRecord,
@@ -196,6 +196,16 @@ class Stage(Protocol):
     def version(self) -> int: ...
     def steps(self, records: Records) -> Iterable[Step]: ...
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]: ...
+
+
+@runtime_checkable
+class Foreseen(Protocol):
+    """A stage that can name its steps while the stage before it waits for replies: those it will have and maybe more.
+
+    They are asked in the same go, so that whoever answers by hand is not asked once more for them.
+    """
+
+    def ahead(self, records: Records) -> Iterable[Step]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -380,20 +381,52 @@ def asked(path: Path) -> str:
     return rest.partition(f"\n{marker}\n")[0]
 
 
-def test_a_whole_refinement_by_hand_takes_at_most_five_waves(done: tuple[Bench, Said], tmp_path: Path) -> None:
-    given = small().write(tmp_path / "in")
-    hand = ("--analyst", "model", "--transport", "handoff", "--handoff-dir", tmp_path / "hand")
-    answer = Answerer()
-    waves = 0
-    while (said := refiner("refine", *given, "--out", tmp_path / "out", *hand)).code == 3:
-        waves += 1
-        assert waves <= 5, said.err
-        open_requests = [one for one in (tmp_path / "hand" / "requests").glob("*.md") if one.stem != "INDEX"]
-        assert open_requests and "waited for" in said.err
+def by_hand(folder: Path, corpus: Corpus, answer: Answerer, *more: object) -> list[Counter[str]]:
+    """A whole refinement by hand-off: how many requests of each stage lay open in each wave."""
+    given = corpus.write(folder / "in")
+    hand = ("--analyst", "model", "--transport", "handoff", "--handoff-dir", folder / "hand", *more)
+    waves: list[Counter[str]] = []
+    while (said := refiner("refine", *given, "--out", folder / "out", *hand)).code == 3:
+        open_requests = [one for one in (folder / "hand" / "requests").glob("*.md") if one.stem != "INDEX"]
+        assert open_requests and "waited for" in said.err and len(waves) < 9, said.err
+        waves.append(
+            Counter(re.findall(r"^- stage: (\w+)", path.read_text(), re.MULTILINE)[0] for path in open_requests)
+        )
         for path in open_requests:
-            (tmp_path / "hand" / "replies" / f"{path.stem}.json").write_text(answer("", asked(path)))
+            (folder / "hand" / "replies" / f"{path.stem}.json").write_text(answer("", asked(path)))
     assert said.code == 0, said.err
+    return waves
+
+
+def test_a_whole_refinement_by_hand_takes_at_most_five_waves(done: tuple[Bench, Said], tmp_path: Path) -> None:
+    waves = by_hand(tmp_path, small(), Answerer())
+    assert waves[0] == {"summarise": 24} and len(waves) <= 5
     assert skill_of(tmp_path / "out") == skill_of(done[0].out)
+
+
+def test_runs_in_parts_facts_and_conflicts_fit_into_five_waves_too(tmp_path: Path) -> None:
+    corpus = small()
+    talk = [call("note", f"line {n}: " + "all is as it was before " * 8, number=n) for n in range(220)]
+    first = corpus.ids(False)[0]
+    traces = [
+        {**one, "spans": [one["spans"][0], *talk, *one["spans"][1:]]} if one["trace_id"] == first else one
+        for one in corpus.traces
+    ]
+
+    def quarrel(usual: dict[str, Any], user: str) -> dict[str, Any]:
+        """Each proposal wants the same line in words of its own, and none names a behaviour."""
+        if "theme" not in usual:
+            return usual
+        line = next(line for line in SKILL.splitlines() if line.startswith("- ") or line[:1].isdigit())
+        edit = {**usual["edits"][0], "op": "replace", "old": line, "new": f"{line} Mind {len(user)}."}
+        heads = [one.lstrip("# ") for one in SKILL.partition(line)[0].splitlines() if one.startswith("#")]
+        return {**usual, "behaviour": None, "edits": [{**edit, "section": [heads[0], *heads[1:][-1:]]}]}
+
+    more = ("--window", 16_000, "--votes", 3)
+    waves = by_hand(tmp_path, replace(corpus, traces=tuple(traces)), Answerer(wrong={"": quarrel}), *more)
+    stages = [set(wave) for wave in waves]
+    assert stages == [{"summarise"}, {"summarise"}, {"propose", "recur"}, {"gate"}, {"merge"}]
+    assert waves[0]["summarise"] > 24 and waves[1] == {"summarise": 1}, "the parts first, then one over them"
 
 
 def test_a_stored_result_is_exported_without_model_or_key(done: tuple[Bench, Said], tmp_path: Path) -> None:

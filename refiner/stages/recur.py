@@ -30,8 +30,14 @@ class Recur:
     version: int = 1
 
     def steps(self, records: Records) -> Iterable[Step]:
-        briefing = brief(records)
         carried = [one for one in records.produced("propose") if isinstance(one, Proposal) and not one.failed]
+        return self._steps(brief(records), carried)
+
+    def ahead(self, records: Records) -> Iterable[Step]:
+        """Every step that there can be, while it is not known yet what the clusters carry."""
+        return self._steps(brief(records), ())
+
+    def _steps(self, briefing: Briefing, carried: Sequence[Proposal]) -> Iterable[Step]:
         facts = self._facts(briefing, carried) if self.facts else ()
         for group, focus in [*facts, *self._feedback(briefing, carried)]:
             request = briefing.request(group, focus)
