@@ -167,6 +167,33 @@ def openhands() -> bytes:
     )
 
 
+def observation(name: str, kind: str, start: int, given: Any, gave: Any, **more: Any) -> dict[str, Any]:
+    texts = {"input": json.dumps(given), "output": json.dumps(gave)}
+    times = {"startTime": f"2026-01-31T12:00:0{start}Z", "endTime": f"2026-01-31T12:00:0{start + 1}Z"}
+    return {"id": f"{kind}{start}", "traceId": "t", "type": kind, "name": name, **times, **texts, **more}
+
+
+def langfuse_trace(name: str, *scores: dict[str, Any]) -> dict[str, Any]:
+    look = {"role": "user", "content": [{"type": "text", "text": "Read a"}, {"type": "image_url", "image_url": URI}]}
+    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a"}'}}
+    reply = {"role": "assistant", "content": None, "tool_calls": [call]}
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "words"}
+    last = {"role": "assistant", "content": "It says words."}
+    observations = [
+        observation("chat", "GENERATION", 3, [look, reply, answer], last, model="model-1"),
+        observation("read", "TOOL", 2, {"path": "a"}, "words"),
+        observation("chat", "GENERATION", 1, [look], {"choices": [{"message": reply}]}, model="model-1"),
+        observation("agent", "SPAN", 0, {"messages": [look]}, last),
+    ]
+    return {"trace": {"id": name, "name": "run", "scores": list(scores)}, "observations": observations}
+
+
+def langfuse() -> bytes:
+    score = {"name": "correctness", "value": 0, "dataType": "NUMERIC", "source": "EVAL", "comment": "It says more."}
+    api = langfuse_trace("lf-2")
+    return lines(langfuse_trace("lf-1", score), {**api["trace"], "observations": api["observations"]})
+
+
 def generic() -> bytes:
     call = {
         "id": "t1",
@@ -355,6 +382,7 @@ SAMPLES: dict[str, bytes] = {
     "codex": codex(),
     "generic": generic(),
     "inspect-ai": inspect_json(),
+    "langfuse": langfuse(),
     "mini-swe-agent": mini_swe_agent(),
     "openhands": openhands(),
     "swe-agent": swe_agent(),

@@ -130,7 +130,6 @@ def test_it_comes_last_and_leaves_known_formats_without_a_reader_alone() -> None
     assert FORMAT.sniff(json.dumps({"log": {"said": said}}).encode()) == 0.5
     for other in (
         {"info": {}, "data": {"spans": [{"messages": said}]}},
-        {"trace": {"input": said}, "observations": []},
         {"users": [{"role": "admin", "name": "x"}]},
         {"openapi": "3", "paths": {"type": "object", "text": "x"}},
         {"role": "system"},

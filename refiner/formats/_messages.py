@@ -70,7 +70,7 @@ def add_call(steps: Steps, call: Any, at: str | None = None) -> None:
     steps.call(name, arguments_text(first(inner, _ARGUMENTS)), call_id, utc_time(call.get("timestamp")) or at)
     result = first(call, _RESULTS)
     if result is not None:
-        steps.answer(_result_text(result), call_id, name, error=stated_error(call, result))
+        steps.answer(result_text(result), call_id, name, error=stated_error(call, result))
 
 
 def arguments_text(arguments: Any) -> str:
@@ -128,7 +128,7 @@ def _speak(steps: Steps, role: str, content: Any, span_id: str, at: str | None) 
         else:
             result = first(inner, ("content", *_RESULTS))
             name, error = first_id(inner, _NAMES), stated_error(inner, result)
-            steps.answer(_result_text(result), first_id(inner, _CALL_IDS[:-1]), name, at, error)
+            steps.answer(result_text(result), first_id(inner, _CALL_IDS[:-1]), name, at, error)
     steps.say(role, "\n".join(filter(None, words)), span_id, at)
 
 
@@ -147,7 +147,7 @@ def _step(block: Any) -> tuple[str, dict[str, Any]] | None:
     return None
 
 
-def _result_text(result: Any) -> str:
+def result_text(result: Any) -> str:
     """An observation as text; Google wraps it in `functionResponse.response.output`."""
     unwrapped = list(_unwrapped(result)) if isinstance(result, list) else []
     if unwrapped:
@@ -161,17 +161,18 @@ def _unwrapped(blocks: list[Any]) -> Iterator[str]:
     for block in blocks:
         response = block.get("functionResponse") if isinstance(block, dict) else None
         if isinstance(response, dict):
-            yield _result_text(response.get("response"))
+            yield result_text(response.get("response"))
 
 
 def _legacy(call: Any) -> list[dict[str, Any]]:
     """`function_call` of the time before tool calls: an object, its JSON, or the Python text of one."""
     if isinstance(call, str):
-        call = _parsed(call)
+        call = parsed(call)
     return [call] if isinstance(call, dict) and call.get("name") else []
 
 
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """The value of a text that is JSON or a Python literal; None for any other text."""
     try:
         return loads(text)
     except ValueError:

@@ -1,0 +1,213 @@
+"""One run from its recorded calls of models and tools: histories told once, calls joined. Knows no file format."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from refiner.formats import _messages
+from refiner.formats._common import failed, unique_ids
+from refiner.formats._llm_dialects import Message
+from refiner.formats._steps import Steps
+from refiner.types import Span
+
+Kind = Literal["model", "tool", "other"]
+
+_EMPTY = {"", "{}", "null", "None"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A recorded call. Of a model: `heard` and `said`; of a tool: `name`, `call_id`, `input`, `output`."""
+
+    id: str
+    parent: str
+    kind: Kind
+    name: str = ""
+    call_id: str = ""
+    input: str = ""
+    output: str = ""
+    error: str | None = None
+    start: str | None = None
+    end: str | None = None
+    heard: Sequence[Message] = ()
+    said: Sequence[Message] = ()
+
+    @property
+    def order(self) -> tuple[str, str, str]:
+        return self.start or "", self.end or "", self.id
+
+
+def telling(seen: Sequence[Seen]) -> list[Seen]:
+    """The calls worth telling, in time: no tool around a tool, and of models around models the one that says most."""
+    by_id = {one.id: one for one in seen}
+    inside: dict[str, list[Seen]] = {one.id: [] for one in seen}
+    for one in seen:
+        for around in _ancestors(one, by_id):
+            if around.kind == one.kind:
+                inside[around.id].append(one)
+    kept = {one.id for one in seen if one.kind == "tool" and not inside[one.id]}
+    for leaf in (one for one in seen if one.kind == "model" and not inside[one.id]):
+        chain = [leaf, *(one for one in _ancestors(leaf, by_id) if one.kind == "model")]
+        alone = [one for one in chain if sum(not inside[inner.id] for inner in inside[one.id]) <= 1]
+        kept.add(max(alone, key=lambda one: (_calls(one.said), bool(one.said), len(one.heard), one is leaf)).id)
+    return sorted((one for one in seen if one.id in kept), key=lambda one: one.order)
+
+
+def _ancestors(one: Seen, by_id: dict[str, Seen]) -> list[Seen]:
+    found: list[Seen] = []
+    known = {one.id}
+    while one.parent in by_id and one.parent not in known:
+        one = by_id[one.parent]
+        known.add(one.id)
+        found.append(one)
+    return found
+
+
+def _calls(messages: Iterable[Message]) -> int:
+    return sum(span.kind == "tool_call" for span in _spans(messages))
+
+
+def called(seen: Iterable[Seen]) -> set[str]:
+    """The names of the tools that models called."""
+    said = (span for one in seen for span in _spans([*one.heard, *one.said]))
+    return {span.name for span in said if span.kind == "tool_call"}
+
+
+def _spans(messages: Iterable[Message]) -> tuple[Span, ...]:
+    steps = Steps(strict=True)
+    for message in messages:
+        _messages.add(steps, message)
+    return steps.spans()
+
+
+@dataclass(slots=True)
+class _Draft:
+    span: Span
+    told: bool
+    """Whether a model told of this call."""
+    run: bool = False
+    """Whether a tool recorded it."""
+
+
+@dataclass(slots=True)
+class Account:
+    """The run so far. A history is new only where it holds a thing more often than the run does."""
+
+    drafts: list[_Draft] = field(default_factory=list)
+    said: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def take(self, one: Seen) -> None:
+        if one.kind == "tool":
+            self._run(one)
+            return
+        here: Counter[Any] = Counter()
+        for span in _spans(one.heard):
+            self._remember(span, here, one.start)
+        for span in _spans(one.said):
+            self._reply(span, one.end or one.start)
+        if one.error:
+            self._add(Span(0, one.id, "event", "model_error", output=one.error, error=one.error, started_at=one.end))
+
+    def _remember(self, span: Span, here: Counter[Any], at: str | None) -> None:
+        """A step of a history: nothing where the run holds it already, save an observation that was missing."""
+        span = replace(span, started_at=span.started_at or at)
+        if span.kind == "tool_call":
+            key = (span.name, _canonical(span.input))
+            here[key] += 1
+            same = [place for place, draft in enumerate(self.drafts) if draft.told and _key(draft.span) == key]
+            if len(same) < here[key]:
+                self._call(span)
+            else:
+                self._fill(same[here[key] - 1], span)
+        elif span.kind == "message":
+            spoken = (span.role, span.output.strip())
+            here[spoken] += 1
+            if here[spoken] > self.said[spoken]:
+                self.said[spoken] += 1
+                self._add(span)
+        else:
+            here["observation"] += 1
+            self._observe(span, here["observation"])
+
+    def _reply(self, span: Span, at: str | None) -> None:
+        span = replace(span, started_at=span.started_at or at)
+        if span.kind == "tool_call":
+            self._call(span)
+            return
+        self.said[span.role, span.output.strip()] += span.kind == "message"
+        self._add(span)
+
+    def _call(self, span: Span) -> None:
+        """A call that a model tells of; a tool may have recorded it already."""
+        key = _key(span)
+        found = next(
+            (at for at, draft in enumerate(self.drafts) if draft.run and not draft.told and _key(draft.span) == key),
+            None,
+        )
+        if found is None:
+            self.drafts.append(_Draft(span, True))
+            return
+        self.drafts[found].told = True
+        self._fill(found, span)
+
+    def _run(self, one: Seen) -> None:
+        """A call that a tool recorded: it answers the first call it may be, by id, by arguments, by name."""
+        span = Span(0, one.call_id or one.id, "tool_call", one.name, input=one.input, output=one.output)
+        span = replace(span, error=one.error or failed(one.output), started_at=one.start, ended_at=one.end)
+        found = self._asked(one, _key(span))
+        if found is None:
+            self.drafts.append(_Draft(span, False, True))
+            return
+        told = self.drafts[found].span
+        output = told.output if span.output.strip() in _EMPTY and told.output else span.output
+        self.drafts[found].span = replace(span, span_id=told.span_id, input=told.input, output=output)
+        self.drafts[found].run = True
+
+    def _asked(self, one: Seen, key: tuple[str, str]) -> int | None:
+        waiting = [at for at, draft in enumerate(self.drafts) if draft.span.kind == "tool_call" and not draft.run]
+        by_id = [at for at in waiting if one.call_id and self.drafts[at].span.span_id == one.call_id]
+        alike = [at for at in waiting if _key(self.drafts[at].span) == key]
+        named = [at for at in waiting if self.drafts[at].span.name == one.name and not one.input.strip("{} ")]
+        return next(iter([*by_id, *alike, *named]), None)
+
+    def _fill(self, at: int, span: Span) -> None:
+        draft = self.drafts[at]
+        if span.output.strip() not in _EMPTY and draft.span.output.strip() in _EMPTY:
+            draft.span = replace(draft.span, output=span.output, error=draft.span.error or span.error)
+
+    def _observe(self, span: Span, place: int) -> None:
+        """An observation of a history that does not hold its call: it is that of the call in the same place."""
+        calls = [at for at, draft in enumerate(self.drafts) if draft.span.kind == "tool_call"]
+        if place <= len(calls):
+            self._fill(calls[place - 1], span)
+        elif span.output.strip() not in _EMPTY:
+            self._add(span)
+
+    def _add(self, span: Span) -> None:
+        self.drafts.append(_Draft(span, True))
+
+    def spans(self) -> tuple[Span, ...]:
+        ids = unique_ids([draft.span.span_id for draft in self.drafts])
+        return tuple(replace(draft.span, ordinal=i, span_id=ids[i]) for i, draft in enumerate(self.drafts))
+
+
+def account(seen: Sequence[Seen]) -> tuple[Span, ...]:
+    """The steps of a run from everything that was recorded of it, whatever its order."""
+    run = Account()
+    for one in telling(seen):
+        run.take(one)
+    return run.spans()
+
+
+def _key(span: Span) -> tuple[str, str]:
+    return (span.name, _canonical(span.input)) if span.kind == "tool_call" else ("", "")
+
+
+def _canonical(arguments: str) -> str:
+    """Arguments in one spelling, whatever their spaces and the order of their keys."""
+    value = _messages.parsed(arguments)
+    return arguments.strip() if value is None else json.dumps(value, sort_keys=True, default=repr)
