@@ -191,7 +191,6 @@ def test_only_chats_are_recognised() -> None:
         b'[{"role": "admin", "name": "x"}]',
         b'["client.create", {"agent": {"type": "agent"}}]',
         b'{"messages": ["x"]}',
-        b'{"messages": [{"role": "user", "content": "x"}], "trajectory_format": "mini-swe-agent-1"}',
     ):
         assert FORMAT.sniff(other) == 0.0
     known = registry.detect(b'{"task_id": 1, "reward": 0, "traj": [{"role": "user", "content": "x"}]}')

@@ -79,6 +79,11 @@ def test_model_and_cost_are_kept() -> None:
     assert trace.model == "model-1" and (trace.meta["cost_usd"], trace.meta["api_calls"]) == ("0.5", "3")
 
 
+def test_the_wrapper_wins_over_the_messages_in_it() -> None:
+    known = registry.detect(json.dumps(run(SEEN)).encode())
+    assert known is FORMAT
+
+
 @pytest.mark.corpora
 def test_bare_lists_stay_chat(corpora: Path) -> None:
     loaded = ingest.load([corpora / "mini-swe-agent"], corpus="corpus")
