@@ -11,7 +11,7 @@ from pages._ui import cards, corpora, handoff, header, history, progress, sessio
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from refiner.views import JobView, RefinementCard
+    from refiner.job_views import JobView, RefinementCard
 
 NOTE = "Compares failing with passing runs of the same tasks and proposes changes to the skill, each with its evidence."
 

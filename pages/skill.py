@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages._ui import cards, review_panes, session, skill_parts, skill_side, skill_state
+from pages._ui import cards, describing, review_panes, session, skill_parts, skill_side, skill_state
 from pages._ui.opened import opened
 from pages._ui.skill_state import Shown
 from pages._ui.text import count
@@ -29,6 +29,7 @@ def page() -> None:
     left, right = st.columns([3.1, 1], gap="large")
     with left:
         _state(found)
+        describing.draw(found)
         view = _bar(found)
         if view == "rendered":
             skill_parts.rendered(found)

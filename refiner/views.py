@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
-from refiner.model_views import Asks
 from refiner.reporting.report import Decided
 from refiner.types import BadRecord, Citation, Decision, Outcome, Trace
 
-JobState = Literal["running", "done", "failed", "interrupted", "cancelled"]
 ItemStatus = Literal["open", "accepted", "rejected", "skipped", "carried"]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -169,62 +167,6 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class StageView:
-    """One stage: `done` of `total` steps, seconds on the clock so far, failed steps, and where it stands."""
-
-    name: str
-    done: int
-    total: int
-    seconds: float
-    failed: int
-    state: Literal["waiting", "running", "done"]
-
-
-@dataclass(frozen=True, slots=True)
-class FailureRow:
-    """A step that failed: the stage, what it was about, and the words of whoever refused."""
-
-    stage: str
-    label: str
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class JobView:
-    """How a refinement goes. `stage`: at work, or the last one. `error`: why it stopped. `reviewable`: `report` works.
-
-    `seconds` counts from the latest start or resume to its end.
-    `usage`: what was taken of a model so far; empty when none was asked. `asks`: how it is asked; None = it is not.
-    """
-
-    refinement_id: str
-    status: JobState
-    stage: str
-    stages: tuple[StageView, ...]
-    failures: tuple[FailureRow, ...]
-    error: str | None
-    started_at: str
-    seconds: float
-    reviewable: bool
-    usage: dict[str, Any] = field(default_factory=dict)
-    asks: Asks | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RefinementCard:
-    """A refinement in a list. `counts`: changes by result; empty while there is nothing to review."""
-
-    id: str
-    started_at: str
-    status: JobState
-    analyst: str
-    preset: str
-    counts: dict[str, int]
-    newer_traces: int
-    newer_labels: int
-
-
-@dataclass(frozen=True, slots=True)
 class Item:
     """A change in the review queue.
 
@@ -233,6 +175,7 @@ class Item:
     an edit starts from. `similar`: a sentence when a change of the same behaviour and section was rejected before.
     `blocked`: a sentence when it cannot be accepted as it is; `releasable`: a reason with the code `released` helps.
     `seen`: somebody has acted on it before, even if that was undone. `place`: where in the skill; `intent`: one line.
+    `to_write`: no run asks for it, a person has to write its text: the description of a skill that starts from nothing.
     """
 
     change_id: str
@@ -250,6 +193,7 @@ class Item:
     hash: str
     blocked: str | None
     releasable: bool
+    to_write: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,22 +14,10 @@ from streamlit.testing.v1 import AppTest
 
 from pages._ui import session, style
 from refiner.errors import ConfigError, RefinerError
+from refiner.job_views import FailureRow, JobView, RefinementCard, StageView
 from refiner.resources import ROOT
 from refiner.types import BadRecord
-from refiner.views import (
-    CorpusCard,
-    CorpusView,
-    Estimate,
-    FailureRow,
-    FileRow,
-    IngestReport,
-    JobView,
-    LabelRow,
-    RefinementCard,
-    SkillView,
-    StageView,
-    Upload,
-)
+from refiner.views import CorpusCard, CorpusView, Estimate, FileRow, IngestReport, LabelRow, SkillView, Upload
 
 STAGES = ("contrast", "summarise", "embed", "cluster", "propose", "recur", "fold", "gate", "merge", "audit")
 FIXED = ("<style", style.ONE_PRESS)

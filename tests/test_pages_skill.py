@@ -433,3 +433,29 @@ def test_from_the_base_to_an_exported_skill_with_a_real_workspace(
     for _ in range(3):
         press(app, "sk_undo")
     assert desk.merged(name).files["SKILL.md"] == base and inserted(app) == ""
+
+
+def test_the_description_of_a_skill_from_nothing_is_written_here_and_lets_it_be_exported(
+    monkeypatch: pytest.MonkeyPatch, real: tuple[Workspace, str]
+) -> None:
+    desk, _ = real
+    desk.set_skill("workbook", None, skill_name="workbook")
+    name = desk.start("workbook", {})
+    assert desk.wait(60)
+    app = press(open_app(monkeypatch, desk, "skill", refinement=name, preview="supported"), "sk_accept_all")
+    assert "The skill cannot be exported yet." in words(app) and not desk.exports(name).skill_md
+    assert "is empty" in words(press(app, "sk_describe_keep"))
+    app.text_area(key="sk_description").set_value("Edits workbooks. Use when a request names a sheet.").run()
+    press(app, "sk_describe_keep")
+    assert not app.exception and "cannot be exported" not in words(app)
+    assert all(one.key != "sk_description" for one in app.text_area)
+    assert 'description: "Edits workbooks. Use when a request names a sheet."' in inserted(app)
+    assert b'\ndescription: "Edits workbooks.' in desk.exports(name).skill_md
+
+    review = open_app(monkeypatch, desk, "review", refinement=name)
+    written = next(item for item in desk.review(name).items if item.to_write)
+    press(review, f"rv_pick_{written.change_id}")
+    assert not review.exception and "no run asks for it" in words(review)
+    press(press(review, "rv_edit"), f"rv_amend_{written.change_id}")
+    press(app, "sk_undo")
+    assert any(one.key == "sk_description" for one in app.text_area)

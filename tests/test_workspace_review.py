@@ -18,7 +18,7 @@ from reviewing import added, report
 from rooms import Clock, Reviewer, fill, opened, refine, refined, upload
 
 import refiner
-from refiner import codec, merge
+from refiner import codec, merge, skills
 from refiner.errors import ConfigError, DecisionRefused, StoreError
 from refiner.types import Decision
 from refiner.workspace import Workspace
@@ -351,3 +351,42 @@ def test_a_blocked_export_gives_no_skill(tmp_path: Path) -> None:
     ada.decide(ada.items()[0], "reject")
     ada.decide(ada.items()[0], "accept", reason_code="released", reason="it is public")
     assert desk.exports("r1").skill_md == merge.apply(made.base, [replace(made.changes[0])]).files["SKILL.md"]
+
+
+SAID = 'Edits "sheets": totals, names.\nUse when a request names a sheet.'
+
+
+def test_a_skill_from_nothing_is_exported_once_a_person_has_written_its_description(tmp_path: Path) -> None:
+    path, refinement_id = refined(tmp_path, replace(workbook(), skill=None))
+    clock = Clock()
+    ada = Reviewer(opened(path, clock), refinement_id, clock)
+    ada.decide(ada.item("supported"), "accept")
+    waiting = next(item for item in ada.items() if item.to_write)
+    assert ada.workspace.exports(refinement_id).blocked[0].startswith("The description is still to be written")
+    for text, words in (("  ", "still to be written"), ("x" * 1025, "1,025 characters, at most 1,024")):
+        with pytest.raises(DecisionRefused, match=words):
+            ada.decide(waiting, "amend", amended=text)
+    with pytest.raises(DecisionRefused, match="still to be written"):
+        ada.decide(waiting, "accept")
+    assert not ada.workspace.exports(refinement_id).skill_md
+
+    ada.decide(waiting, "amend", amended=SAID)
+    made = ada.workspace.exports(refinement_id)
+    front = skills.front_matter(made.skill_md)
+    assert front and front.values["description"] == " ".join(SAID.split())
+    assert not made.blocked and not any("description" in words for words in made.warnings)
+    provenance, log = json.loads(made.provenance_json), made.decisions_jsonl.decode().splitlines()
+    assert waiting.change_id in {one["change"] for one in provenance["ranges"]}
+    assert [json.loads(line)["action"] for line in log] == ["accept", "amend"]
+    assert "totals, names. Use when a request names a sheet." in made.report_html.decode()
+
+    later = refine(ada.workspace, "own", max_undecided=7)
+    carried = next(item for item in ada.workspace.review(later).items if item.to_write)
+    assert (carried.status, carried.in_skill, carried.text) == ("carried", True, " ".join(SAID.split()))
+    ada.workspace.undo(refinement_id)
+    assert ada.workspace.exports(refinement_id).blocked
+    ada.workspace.close()
+
+
+def test_a_skill_with_a_description_is_asked_for_none(ada: Reviewer) -> None:
+    assert not any(item.to_write for item in ada.items())

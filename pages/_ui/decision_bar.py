@@ -133,7 +133,9 @@ def back() -> None:
 
 
 def _accept(seat: Seat) -> None:
-    if seat.item.row.result == "unsupported" or seat.item.blocked:
+    if seat.item.to_write:
+        wait_for("edit", seat.item)
+    elif seat.item.row.result == "unsupported" or seat.item.blocked:
         wait_for("override", seat.item)
     else:
         decide(seat, "accept")
@@ -187,11 +189,12 @@ def on(item: Item, name: str) -> str:
 
 def _decisions(seat: Seat) -> None:
     item = seat.item
-    shut = bool(item.blocked and not item.releasable)
+    shut = bool(item.blocked and not item.releasable and not item.to_write)
     accept = on(item, "rv_accept")
     st.button("Accept", key=accept, shortcut="A", type="primary", disabled=shut, on_click=_accept, args=(seat,))
     st.button("Reject", key="rv_reject", shortcut="X", on_click=wait_for, args=("reject", item))
-    st.button("Edit", key="rv_edit", shortcut="E", disabled=not item.text, on_click=wait_for, args=("edit", item))
+    fixed = not (item.text or item.to_write)
+    st.button("Edit", key="rv_edit", shortcut="E", disabled=fixed, on_click=wait_for, args=("edit", item))
     st.button("Skip", key=on(item, "rv_skip"), shortcut="S", on_click=decide, args=(seat, "skip"))
     st.button("Undo", key="rv_undo", shortcut="U", type="tertiary", on_click=undo, args=(seat.refinement_id,))
 

@@ -48,6 +48,9 @@ def _at(ordinal: int | None) -> str | None:
 
 def pane(refinement_id: str, report: Report, item: Item, runs: Runs) -> None:
     """Counts on top, then the three tabs; only the open one is filled."""
+    if item.to_write:
+        cards.empty("No run asks for it", "It stands on no evidence: it is for a person to write.")
+        return
     counts(item)
     supporting, opposite, everything = st.tabs(TABS, key="evidence", on_change="rerun")
     if supporting.open:

@@ -10,7 +10,7 @@ from pages._ui import cards, keys, session
 from pages._ui.text import count
 
 if TYPE_CHECKING:
-    from refiner.views import JobView
+    from refiner.job_views import JobView
 
 GENERATION = "replies_generation"
 

@@ -12,7 +12,7 @@ from pages._ui.text import count, when
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from refiner.views import RefinementCard
+    from refiner.job_views import RefinementCard
 
 RESULTS = ("supported", "undecided", "unsupported")
 

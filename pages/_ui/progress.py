@@ -10,7 +10,7 @@ from pages._ui import cards, keys, session
 from pages._ui.text import count, duration, esc
 
 if TYPE_CHECKING:
-    from refiner.views import JobView, StageView
+    from refiner.job_views import JobView, StageView
 
 STAGES = {
     "contrast": "Contrast",

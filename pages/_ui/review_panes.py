@@ -60,7 +60,7 @@ def basis(item: Item) -> str:
 def chips(item: Item) -> str:
     """The verdict and the decision on a change as small labels; each says in words what its colour means."""
     result = item.row.result
-    words = f"{result}, {basis(item)}" if result == "supported" else result
+    words = "to write" if item.to_write else f"{result}, {basis(item)}" if result == "supported" else result
     decided = "" if item.status == "open" else chip(item.status, TONES[item.status])
     return chip(words, TONES.get(result, "plain")) + decided
 
@@ -152,7 +152,8 @@ def proposal(review: Review, item: Item, go_to: Go) -> None:
         f'<div class="rv-intent"><p class="rv-path">{path}</p><h2>{esc(item.intent)}</h2><p>{chips(item)}</p></div>'
     )
     notes(review, item, go_to)
-    difference(review.refinement_id, item)
+    if item.in_skill or not item.to_write:
+        difference(review.refinement_id, item)
     if item.row.change.rationale:
         st.html(f'<h3>Why</h3><p class="rv-why">{esc(item.row.change.rationale)}</p>')
 
@@ -160,8 +161,9 @@ def proposal(review: Review, item: Item, go_to: Go) -> None:
 def notes(review: Review, item: Item, go_to: Go) -> None:
     """What has to be known before deciding: what blocks it, findings, conflicts, a similar rejection, the decision."""
     if item.blocked:
-        cards.card("error", item.blocked)
-    cards.sentences([f"{one.kind}: {one.words}" for one in item.row.findings if one.words not in (item.blocked or "")])
+        cards.card("say" if item.to_write else "error", item.blocked)
+    found = () if item.to_write else item.row.findings
+    cards.sentences([f"{one.kind}: {one.words}" for one in found if one.words not in (item.blocked or "")])
     cards.sentences([item.similar] if item.similar else [], "say")
     if item.row.change.unplaced:
         cards.card("warn", f"It has no place in the skill: {item.row.change.unplaced}")
@@ -210,7 +212,8 @@ def verdict(item: Item, numbers: Mapping[str, int]) -> None:
             f'<p class="rv-meta">by the {esc(one.analyst)} analyst{votes}; numbers are the runs on the right</p>'
         )
     if not item.row.verdicts:
-        st.html('<h3>Verdict</h3><p class="sr-muted">It met no gate: this refinement ran without one.</p>')
+        why = "no run asks for it" if item.to_write else "this refinement ran without one"
+        st.html(f'<h3>Verdict</h3><p class="sr-muted">It met no gate: {why}.</p>')
 
 
 def _criterion(criterion: Criterion, numbers: Mapping[str, int]) -> str:

@@ -85,7 +85,7 @@ def buttons(name: str, item: Item, key: str) -> None:
     """Accept or reject this one change, or see why; a rejection asks for its reason first."""
     if not item.in_skill and item.row.result != "unsupported" and not item.blocked:
         st.button("Accept", key=f"sk_accept_{key}", on_click=skill_state.decide, args=(name, item, "accept"))
-    if item.in_skill or item.status != "rejected":
+    if item.in_skill or (item.status != "rejected" and not item.to_write):
         st.button("Reject", key=f"sk_reject_{key}", on_click=skill_state.ask, args=(item.change_id,))
     here = session.param("change") == item.change_id
     target = None if here else item.change_id

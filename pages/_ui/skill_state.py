@@ -95,12 +95,16 @@ def drawn(found: Shown) -> None:
     }
 
 
-def decide(name: str, item: Item, action: Literal["accept", "reject"], code: str = "") -> None:
+def decide(
+    name: str, item: Item, action: Literal["accept", "reject", "amend"], code: str = "", *, text: str | None = None
+) -> None:
     """Decides on a change as it was on screen; a refusal is said in words and changes nothing."""
     at = st.session_state.get(SHOWN, {}).get((item.change_id, item.hash), time.time())
     st.session_state.pop(ASKING, None)
     try:
-        session.workspace().decide(name, item.change_id, action, shown_at=at, seen=item.hash, reason_code=code)
+        session.workspace().decide(
+            name, item.change_id, action, shown_at=at, seen=item.hash, reason_code=code, amended=text
+        )
     except DecisionRefused as refused:
         st.toast(label(str(refused), 240), icon=":material/front_hand:")
     except RefinerError as error:

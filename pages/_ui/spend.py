@@ -10,8 +10,8 @@ from pages._ui.text import count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from refiner.job_views import JobView
     from refiner.model_views import Asks
-    from refiner.views import JobView
 
 HEADS = ("Stage", "Calls", "Prompt tokens", "Reply tokens", "Cost")
 

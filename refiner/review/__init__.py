@@ -6,6 +6,7 @@ No database, no clock, no page. The log only grows; everything else is computed 
 from __future__ import annotations
 
 from refiner.review.board import Board, lay_out
+from refiner.review.description import with_description
 from refiner.review.log import Standing, effect, repeats, standing, undoable
 from refiner.review.queue import item_hash, rejected_subjects, review
 from refiner.review.rules import DWELL, REASONS, RELEASED, carried, ruled
@@ -33,4 +34,5 @@ __all__ = [
     "ruled",
     "standing",
     "undoable",
+    "with_description",
 ]

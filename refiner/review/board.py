@@ -12,6 +12,7 @@ from itertools import combinations
 from refiner.ids import content_key
 from refiner.merge.overlap import changes_overlap
 from refiner.reporting.report import Decided, Report
+from refiner.review.description import INTENT, WORDS, is_description
 from refiner.types import Change, Finding
 
 Subject = tuple[str, ...]
@@ -92,6 +93,8 @@ def _overlaps(changes: Sequence[Change]) -> dict[str, tuple[str, ...]]:
 
 def block(report: Report, change: Change, findings: Sequence[Finding]) -> Block | None:
     """What keeps a change out: no place first, then what the specification forbids, then a quarantine."""
+    if is_description(change):
+        return Block(f"{WORDS[:1].upper()}{WORDS[1:]}", False)
     if change.unplaced:
         return Block(f"This change has no place in the skill: {change.unplaced}", False)
     if not report.audits_block:
@@ -119,6 +122,8 @@ def place(change: Change, main: str) -> str:
 
 def intent(row: Decided) -> str:
     """What a change does, in one line."""
+    if is_description(row.change):
+        return INTENT
     if not row.change.edits:
         return row.change.rationale[:_LONGEST]
     ops = {edit.op for edit in row.change.edits}

@@ -8,7 +8,9 @@ from typing import get_args
 
 from refiner.ids import content_key, text_key
 from refiner.review.board import Board, Subject
+from refiner.review.description import is_description, text_of
 from refiner.review.log import Standing, effect
+from refiner.types import Change, Edit
 from refiner.views import Item, ItemStatus, Review
 
 _STATUS: dict[str, ItemStatus] = {
@@ -52,11 +54,19 @@ def _item(board: Board, now: Standing, change_id: str, similar: str | None) -> I
         tasks=max((verdict.tasks for verdict in row.verdicts), default=0),
         place=board.places[change_id],
         intent=board.intents[change_id],
-        text=next((edit.new for edit in (decision.amended if decision else ()) or row.change.edits if edit.new), ""),
+        text=_text(row.change, (decision.amended if decision else ()) or row.change.edits),
         hash=item_hash(board, now, change_id),
-        blocked=block.words if block else None,
+        blocked=block.words if block and not (decision and decision.amended) else None,
         releasable=bool(block and block.releasable),
+        to_write=is_description(row.change),
     )
+
+
+def _text(change: Change, edits: tuple[Edit, ...]) -> str:
+    """What a change writes, as it stands: what an editor of it starts with."""
+    if is_description(change):
+        return text_of(edits)
+    return next((edit.new for edit in edits if edit.new), "")
 
 
 def _similar(board: Board, now: Standing) -> dict[str, str]:

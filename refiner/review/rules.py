@@ -9,6 +9,7 @@ from typing import get_args
 from refiner import merge
 from refiner.errors import DecisionRefused
 from refiner.review.board import Block, Board, block
+from refiner.review.description import is_description
 from refiner.review.log import Standing, effect
 from refiner.review.queue import item_hash
 from refiner.review.skill import accepted, lacks_a_requirement, overlapping
@@ -93,7 +94,8 @@ def carried(board: Board, now: Standing, earlier: Mapping[str, Decision]) -> lis
         decision = earlier.get(change_id)
         if decision is None or change_id in now.touched or effect(decision) not in ("accept", "reject", "amend"):
             continue
-        if effect(decision) != "reject" and change_id in board.blocked and not decision.override:
+        held = change_id in board.blocked and not is_description(board.rows[change_id].change)
+        if effect(decision) != "reject" and held and not decision.override:
             continue
         found.append(
             replace(

@@ -9,6 +9,7 @@ from itertools import combinations
 from refiner import merge
 from refiner.errors import DecisionRefused
 from refiner.merge.overlap import changes_overlap
+from refiner.review import description
 from refiner.review.board import Board
 from refiner.review.log import Standing, effect
 from refiner.types import Change, Edit
@@ -83,6 +84,8 @@ def _refitted(change: Change, renamed: Mapping[str, str]) -> Change:
 def amended(board: Board, change_id: str, text: str) -> tuple[Edit, ...]:
     """The edits of a change with another text where it adds one. Raises DecisionRefused when there is none."""
     change = board.rows[change_id].change
+    if description.is_description(change):
+        return description.amended(change, text)
     place = next((place for place, edit in enumerate(change.edits) if edit.new), None)
     if place is None:
         raise DecisionRefused(

@@ -9,22 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from refiner.errors import ConfigError
+from refiner.job_views import JobView, RefinementCard
 from refiner.jobs import Worker
 from refiner.model_views import NO_KEYS, Keys, ModelDefaults, Tested
 from refiner.reporting.report import Report
 from refiner.skills import skeleton
 from refiner.types import Status
-from refiner.views import (
-    CorpusCard,
-    CorpusView,
-    Estimate,
-    IngestReport,
-    JobView,
-    LabelRow,
-    RefinementCard,
-    SkillView,
-    Upload,
-)
+from refiner.views import CorpusCard, CorpusView, Estimate, IngestReport, LabelRow, SkillView, Upload
 from refiner.workspace.asking import Asking
 from refiner.workspace.corpora import Corpora
 from refiner.workspace.deciding import Deciding

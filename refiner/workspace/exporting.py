@@ -14,6 +14,7 @@ from refiner.codec import to_plain
 from refiner.merge import Merged
 from refiner.reporting.fitness import as_decided
 from refiner.reporting.report import Report
+from refiner.review.description import TO_WRITE, WORDS
 from refiner.types import Change, Decision, SkillVersion
 from refiner.views import Exports, Item, Review, csv_text
 from refiner.workspace.deciding import Deciding
@@ -84,7 +85,11 @@ def zipped(files: Mapping[str, bytes], folder: str) -> bytes:
 
 
 def _blocked(report: Report, shown: Review, merged: Merged) -> list[str]:
-    """Why the skill cannot be exported: what the merge broke, and what is in quarantine without being released."""
+    """Why the skill cannot be exported: what is still to be written, what the merge broke, and what is in quarantine
+    without being released.
+    """
+    if skills.needs_description(merged.version()):
+        return [f"{WORDS[:1].upper()}{WORDS[1:]}."]
     if not report.audits_block:
         return []
     found = [one.words for one in audits.check_spec(report.base, merged) if one.severity == "error"]
@@ -100,12 +105,13 @@ def _released(item: Item) -> bool:
 def _warnings(report: Report, shown: Review, merged: Merged) -> list[str]:
     together = audits.contradictions(_inside(shown))
     checked = [*audits.check_spec(report.base, merged), *together]
-    found = [one.words for one in checked if one.severity == "warning"]
+    found = [one.words for one in checked if one.severity == "warning" and one.match != TO_WRITE]
     if not shown.counts["in_skill"]:
         found.insert(0, "No change is accepted, so this is the skill as it was.")
     waiting = shown.counts["open"] + shown.counts["skipped"]
     if waiting:
-        found.append(f"{waiting} changes are not decided on; they are not part of the skill.")
+        changes, are, they = ("change", "is", "it is") if waiting == 1 else ("changes", "are", "they are")
+        found.append(f"{waiting} {changes} {are} not decided on; {they} not part of the skill.")
     return list(dict.fromkeys(found))
 
 

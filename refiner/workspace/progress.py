@@ -7,7 +7,7 @@ from typing import Literal
 
 from refiner.config import RefineConfig
 from refiner.errors import RefinerError
-from refiner.views import FailureRow, JobState, JobView, RefinementCard, StageView
+from refiner.job_views import FailureRow, JobState, JobView, RefinementCard, StageView
 from refiner.workspace.corpora import Entry
 from refiner.workspace.reports import Reports
 from refiner.workspace.room import Room, seconds_of

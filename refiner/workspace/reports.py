@@ -13,6 +13,7 @@ from refiner.config import RefineConfig
 from refiner.engine import RefinementRecords
 from refiner.errors import NotReady, RefinerError, StoreError
 from refiner.reporting.report import Inputs, Report
+from refiner.review import with_description
 from refiner.snapshot import Seen, Snapshot
 from refiner.strategies import cluster
 from refiner.types import Embedding, Refinement
@@ -162,8 +163,8 @@ class Reports:
     def _keep(self, report: Report) -> Report:
         while len(self.kept) >= _KEPT:
             del self.kept[next(iter(self.kept))]
-        self.kept[report.refinement_id] = report
-        return report
+        self.kept[report.refinement_id] = shown = with_description(report)
+        return shown
 
     def _assembled(self, refinement_id: str) -> Report:
         start = self.start(refinement_id)

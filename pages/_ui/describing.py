@@ -1,0 +1,43 @@
+"""The description that a skill from a skeleton needs: a person writes it here; it is decided on like a change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import streamlit as st
+
+from pages._ui import cards, skill_state
+from pages._ui.skill_state import Shown
+
+if TYPE_CHECKING:
+    from refiner.views import Item
+
+LONGEST: Final = 1024
+"""The most characters that the specification of skills allows."""
+TEXT: Final = "sk_description"
+WHY: Final = (
+    "The skill starts from nothing, so nobody has said yet what it does and when to use it. By these words an agent "
+    "decides whether it reads the skill; there is no export without them."
+)
+HINT: Final = "Checks and mends invoices in spreadsheets. Use when a request names an invoice or a total."
+
+
+def draw(found: Shown) -> None:
+    """The field, while the description is to be written and this version can be decided on."""
+    item = next((one for one in found.here.review.items if one.to_write), None)
+    if item is None or item.in_skill or not found.open:
+        return
+    with st.container(key="sk_describe", border=True, gap="small"):
+        st.subheader("Write the description", anchor=False)
+        cards.line(WHY)
+        st.text_area("Description", key=TEXT, max_chars=LONGEST, height=90, placeholder=HINT, persist_state="session")
+        args = (found.here.name, item)
+        st.button("Keep this description", key="sk_describe_keep", type="primary", on_click=_keep, args=args)
+
+
+def _keep(name: str, item: Item) -> None:
+    text = str(st.session_state.get(TEXT) or "")
+    if text.strip():
+        skill_state.decide(name, item, "amend", text=text)
+    else:
+        cards.notice("error", "The description is empty: say what the skill does and when to use it.")
