@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages._ui import cards, describing, review_panes, session, skill_parts, skill_side, skill_state
+from pages._ui import cards, describing, review_panes, session, skill_heldout, skill_parts, skill_side, skill_state
 from pages._ui.opened import opened
 from pages._ui.skill_state import Shown
 from pages._ui.text import count
@@ -39,7 +39,7 @@ def page() -> None:
     with right, st.container(key="sk_side", gap="small"):
         skill_side.checks(found)
         skill_side.export(found)
-        skill_side.held_out(found)
+        skill_heldout.draw(found)
         skill_side.other_result()
     skill_state.drawn(found)
 

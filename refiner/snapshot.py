@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from refiner.errors import StoreError
@@ -15,10 +15,18 @@ TRAINING = ("pass", "fail")
 
 
 @dataclass(frozen=True, slots=True)
+class Sealed:
+    """A held-out trace that passed or failed, by name only: what it holds is read when a person opens the seal."""
+
+    revision: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """`training`: what is learned from, in external-id order. `held_out`: tasks and traces kept out of everything.
 
-    `statuses`, `tasks` and `task_origins` count what is not held out.
+    `statuses`, `tasks` and `task_origins` count what is not held out; `sealed` names what is.
     """
 
     key: str
@@ -29,6 +37,7 @@ class Snapshot:
     tasks: int
     task_origins: dict[str, int]
     tried_twice: int
+    sealed: tuple[Sealed, ...] = ()
 
 
 def limited(traces: Iterable[Trace], limit: int | None) -> list[Trace]:
@@ -67,7 +76,14 @@ def take(
         tasks=len({item.trace.task_id for item in kept}),
         task_origins=dict(sorted(Counter(item.trace.task_id_origin for item in kept).items())),
         tried_twice=sum(count > 1 for count in per_task.values()),
+        sealed=tuple(_sealed(labelled, share)),
     )
+
+
+def _sealed(labelled: Sequence[Labelled], share: float) -> Iterator[Sealed]:
+    for item in labelled:
+        if held_out(item.trace.task_id, share) and item.outcome.status in TRAINING:
+            yield Sealed(item.trace.revision, item.outcome)
 
 
 def held_out(task_id: str, share: float) -> bool:
@@ -93,6 +109,7 @@ class Seen:
     tasks: int
     task_origins: dict[str, int]
     tried_twice: int
+    sealed: tuple[Sealed, ...] = ()
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Seen:
@@ -106,6 +123,7 @@ class Seen:
             tasks=snapshot.tasks,
             task_origins=snapshot.task_origins,
             tried_twice=snapshot.tried_twice,
+            sealed=snapshot.sealed,
         )
 
     def snapshot(self, traces: Iterable[Trace], notes: Mapping[str, Sequence[EvaluatorNote]]) -> Snapshot:
@@ -126,4 +144,5 @@ class Seen:
             self.tasks,
             self.task_origins,
             self.tried_twice,
+            self.sealed,
         )

@@ -17,9 +17,11 @@ from streamlit.testing.v1 import AppTest
 from pages._ui.markdown import markdown_html
 from refiner import merge
 from refiner.errors import StoreError
+from refiner.evidence_views import HeldOutView
+from refiner.reporting.heldout import ONCE, SEALED, opened_words, why_none
 from refiner.reporting.html import html_report
 from refiner.reporting.report import Report
-from refiner.types import Change, Decision, Finding, SkillVersion
+from refiner.types import Change, Decision, Finding, HeldOut, HeldOutCount, SkillVersion
 from refiner.views import CorpusCard, CorpusView, Exports, Review, Upload
 from refiner.workspace.desk import Workspace
 from tests import corpus
@@ -37,6 +39,8 @@ class SkillDesk(ScriptedDesk):
         self.is_opened, self.blocked = opened, ()
         self.bulk: list[str] = []
         self.opened_folders: list[Path] = []
+        self.estimate: HeldOut | None = None
+        self.unsealed = False
 
     def corpora(self) -> list[Any]:
         return [CorpusCard("books", 12, 4, {"pass": 6, "fail": 6}, False, True, 1, self.is_opened)]
@@ -46,6 +50,18 @@ class SkillDesk(ScriptedDesk):
 
     def last_upload(self, name: str) -> None:
         return None
+
+    def held_out(self, refinement_id: str) -> HeldOutView:
+        size = (self.made.snapshot.held_out_tasks, self.made.snapshot.held_out_traces)
+        if not size[0]:
+            return HeldOutView("none", tuple(why_none(self.made)), *size)
+        if self.unsealed and self.estimate:
+            return HeldOutView("opened", tuple(opened_words(self.estimate)), *size, self.estimate)
+        return HeldOutView("sealed", (SEALED, ONCE), *size)
+
+    def open_held_out(self, refinement_id: str) -> HeldOutView:
+        self.unsealed = True
+        return self.held_out(refinement_id)
 
     def decisions(self, refinement_id: str) -> list[Decision]:
         return [replace(one, decided_at=AT) for one in self.log]
@@ -317,7 +333,29 @@ def test_the_held_out_panel_counts_and_stays_sealed(monkeypatch: pytest.MonkeyPa
     made = report()
     held = replace(made, snapshot=replace(made.snapshot, held_out_tasks=12, held_out_traces=40))
     assert "12 tasks (40 traces) are held out and sealed" in words(show(monkeypatch, SkillDesk(held)))
-    assert "No task was held out" in words(show(monkeypatch, SkillDesk(made)))
+    none = words(show(monkeypatch, SkillDesk(made)))
+    assert "Nothing is held out: a share is kept back from 100 known tasks on" in none
+    assert "would take" in none and "tasks with both outcomes" in none
+
+
+def test_the_seal_takes_two_presses_and_then_shows_every_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = report()
+    held = replace(made, snapshot=replace(made.snapshot, held_out_tasks=12, held_out_traces=40))
+    desk = SkillDesk(held)
+    one, two = (row.change.key for row in held.decided[:2])
+    good = HeldOutCount(one, 11, 9, 8, 1, (0.48, 0.98), (0.0, 0.53), "words")
+    odd = HeldOutCount(two, 11, 0, 8, 5, (0.0, 0.28), (0.24, 0.91), "words")
+    desk.estimate = HeldOut("ada", "2026-01-02T03:04:05Z", 12, 40, (good, odd), replace(good, change_id=""))
+    app = show(monkeypatch, desk)
+    assert not desk.unsealed and "sk_seal_open" not in [one.key for one in app.button]
+    app.button("sk_seal_ask").click().run()
+    assert not desk.unsealed and "every decision after it is marked" in words(app)
+    app.button("sk_seal_open").click().run()
+    assert desk.unsealed
+    shown = words(app)
+    assert "Opened by ada on 2026-01-02 03:04 UTC: 12 tasks, 40 runs." in shown
+    assert "9 of 11 (48% to 98%)" in shown and "5 of 8 (24% to 91%)" in shown
+    assert 'class="odd"' in "".join(one.proto.body for one in app.get("html"))
 
 
 def test_an_opened_result_starts_with_its_automatic_merge_decided_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

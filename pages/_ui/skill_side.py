@@ -1,4 +1,4 @@
-"""Beside the diff: size against what is advised, validator and audits, the held-out tasks, export, another result."""
+"""Beside the diff: size against what is advised, validator and audits, export, another result."""
 
 from __future__ import annotations
 
@@ -70,21 +70,6 @@ def _line(finding: Finding) -> str:
         f'<li class="{"bad" if serious else "warn"}"><b>{esc(finding.kind)}, {esc(finding.severity)}</b> '
         f"{esc(finding.words)}{source}{line}</li>"
     )
-
-
-def held_out(found: Shown) -> None:
-    """How many tasks were kept out, and that they still are."""
-    snapshot = found.here.report.snapshot
-    if snapshot.held_out_tasks:
-        words = (
-            f"{count(snapshot.held_out_tasks, 'task')} ({count(snapshot.held_out_traces, 'trace')}) are held out and "
-            "sealed: no stage, no proposal and no page has read them. They stay for an estimate on unseen tasks."
-        )
-    else:
-        words = (
-            "No task was held out: a share is kept back once a corpus has 100 tasks with an id, or when you ask for it."
-        )
-    st.html(f'<h3>Held out</h3><p class="sk-sealed">{esc(words)}</p>')
 
 
 def export(found: Shown) -> None:

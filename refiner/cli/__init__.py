@@ -20,6 +20,7 @@ COMMANDS = {
     "inspect": "what is in trace files: formats, counts, outcomes, rejected records",
     "convert": "trace files of any format as the three canonical files: traces, outcomes, feedback",
     "doctor": "what is installed, what would be used, what is missing and how to fix it",
+    "holdout": "what the held-out tasks say: sealed until opened on purpose, once",
     "export": "write the output tree of a stored refinement again",
     "skills": "installed skills: versions, differences, rollback, merge, install",
     "ablate": "the method with one part switched off at a time, in one table",

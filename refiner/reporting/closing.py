@@ -6,6 +6,7 @@ from pathlib import Path
 
 from refiner import skills
 from refiner.gate.measured import MIN_TASKS
+from refiner.reporting.heldout import opened_words
 from refiner.reporting.report import Report
 from refiner.sides import of_side, tasks_of
 from refiner.snapshot import Snapshot
@@ -26,7 +27,7 @@ _ADVICE = "changes can be recommended, none can be supported; several traces a t
 
 def closing_lines(report: Report, out: Path) -> list[str]:
     """A few sentences; the first says the outcome, the last the next command."""
-    lines = [f"{_outcome(report)}{_why_undecided(report)}.", *_failed(report), *_held_out(report), *_taken(report)]
+    lines = [f"{_outcome(report)}{_why_undecided(report)}.", *_failed(report), *_held_out(report, out), *_taken(report)]
     if not report.decided:
         lines += _nothing(report, out)
     if not report.counts()["taken"]:
@@ -87,11 +88,14 @@ def _no_cause(report: Report) -> str:
     return "within tasks their counts do not tell passing from failing traces"
 
 
-def _held_out(report: Report) -> list[str]:
+def _held_out(report: Report, out: Path) -> list[str]:
     snapshot = report.snapshot
     if not snapshot.held_out_tasks:
         return []
-    return [f"Held out of everything: {snapshot.held_out_tasks} tasks ({snapshot.held_out_traces} traces)."]
+    if report.held_out is not None:
+        return opened_words(report.held_out)
+    words = f"Held out of everything: {snapshot.held_out_tasks} tasks ({snapshot.held_out_traces} traces)."
+    return [words, f"Open them once, when all is decided: refiner holdout --out {out} --open"]
 
 
 def _next(report: Report, out: Path) -> list[str]:

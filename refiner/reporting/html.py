@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refiner import merge, skills
-from refiner.reporting import html_changes, html_checks, html_map, html_usage
+from refiner.reporting import html_changes, html_checks, html_heldout, html_log, html_map, html_usage
 from refiner.reporting.analysts import analyst_note
 from refiner.reporting.diffs import Hunk, Row, blocks, body_html, counts, diff_rows, hunks
 from refiner.reporting.fitness import as_decided, fitness
 from refiner.reporting.html_changes import Standing, state_words
-from refiner.reporting.markup import attribute, clock, coded, number, plural, table, tag, text
+from refiner.reporting.markup import attribute, coded, number, plural, table, tag, text
 from refiner.reporting.report import Report
 
 if TYPE_CHECKING:
@@ -56,10 +56,11 @@ def html_report(report: Report, review: Review | None, merged: merge.Merged, dec
         _changes(standings, names, nobody=review is None),
         html_map.section(report, names, {one.row.change.key: one.anchor for one in standings}),
         _diff(report, merged, numbers),
+        html_heldout.section(report, standings),
         html_checks.section(fitness(report, merged, _inside(standings, merged, numbers))),
         _facts(report),
         _shortfalls(report),
-        _log(decisions, numbers),
+        html_log.section(decisions, numbers),
         html_usage.section(report.usage),
         _made(report),
     ]
@@ -133,16 +134,9 @@ def _head(report: Report, standings: Sequence[Standing], nobody: bool) -> str:
     return (
         f'<header class="top"><p class="kind">Skill report</p><h1>{text(_skill_name(report))}</h1>'
         f'<p class="lead">{text(learned)}</p><ul class="tiles">{cells}</ul>'
-        f"<p>{text(_who(standings, nobody))} {text(_held_out(report))}</p>"
+        f"<p>{text(_who(standings, nobody))} {text(html_heldout.in_short(report))}</p>"
         f'<p class="badge">{text(analyst_note(report.analyst))}</p></header>'
     )
-
-
-def _held_out(report: Report) -> str:
-    tasks, traces = report.snapshot.held_out_tasks, report.snapshot.held_out_traces
-    if not tasks:
-        return "No task was held out."
-    return f"{plural(tasks, 'task')} ({plural(traces, 'trace')}) were held out: nothing here has read them."
 
 
 def _who(standings: Sequence[Standing], nobody: bool) -> str:
@@ -262,27 +256,6 @@ def _shortfalls(report: Report) -> str:
     rows = [[text(one.side), text(one.subject), text(one.words)] for one in report.shortfalls]
     body = table(("Side", "What", "Why it became no change"), rows)
     return f"<section><h2>What fell short <small>seen, but not enough for a change</small></h2>{body}</section>"
-
-
-def _log(decisions: Sequence[Decision], numbers: Mapping[str, Standing]) -> str:
-    if not decisions:
-        return ""
-    rows = [[str(at), *_event(one, numbers)] for at, one in enumerate(decisions, start=1)]
-    body = table(("", "When", "Who", "Action", "Change", "Reason"), rows, (0,))
-    return f"<section><h2>Decision log <small>{plural(len(decisions), 'event')}, in order</small></h2>{body}</section>"
-
-
-def _event(decision: Decision, numbers: Mapping[str, Standing]) -> list[str]:
-    standing = numbers.get(decision.change_id)
-    change = f'<a href="#{standing.anchor}">{standing.number}</a> {coded(standing.row.rule)}' if standing else "unknown"
-    action = decision.action + (" (all supported)" if decision.batch else "") + (" (override)" * decision.override)
-    return [
-        text(clock(decision.decided_at)),
-        text(decision.reviewer),
-        text(action),
-        change,
-        text(html_changes.reason(decision)),
-    ]
 
 
 def _made(report: Report) -> str:

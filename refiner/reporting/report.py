@@ -15,6 +15,7 @@ from refiner.types import (
     Clustering,
     ContrastTable,
     Finding,
+    HeldOut,
     Proposal,
     Shortfall,
     SkillVersion,
@@ -82,6 +83,8 @@ class Report:
     """The steps whose last attempt failed, with the reason."""
     usage: dict[str, Any] = field(default_factory=dict)
     """What a model was asked for, by stage; empty when none was."""
+    held_out: HeldOut | None = None
+    """What the held-out tasks say, once a person has opened them."""
 
     @cached_property
     def decided(self) -> tuple[Decided, ...]:

@@ -13,6 +13,7 @@ from refiner import merge, skills
 from refiner.codec import to_plain
 from refiner.errors import OutputError
 from refiner.reporting.analysts import ANALYST_NOTES as ANALYST_NOTES
+from refiner.reporting.heldout import as_plain
 from refiner.reporting.html import html_report
 from refiner.reporting.report import Decided, Report
 from refiner.sides import SIDES
@@ -153,7 +154,8 @@ def _provenance(report: Report) -> Any:
     proposals = {one.key: one for one in report.proposals}
     verdicts = {one.proposal_id: one for one in report.verdicts}
     names = {item.trace.id: item.trace.external_id for item in report.snapshot.training}
-    return merge.provenance(report.merged, report.changes, proposals, verdicts, names)
+    found = merge.provenance(report.merged, report.changes, proposals, verdicts, names)
+    return {**found, "held_out": as_plain(report)}
 
 
 def _undecided(report: Report) -> str:

@@ -7,7 +7,16 @@ Every record has a `key`; records with equal keys are interchangeable. Sorting, 
 
 from __future__ import annotations
 
-from refiner.types.evidence import Contrast, ContrastTable, Criterion, Finding, Shortfall, Verdict
+from refiner.types.evidence import (
+    Contrast,
+    ContrastTable,
+    Criterion,
+    Finding,
+    HeldOut,
+    HeldOutCount,
+    Shortfall,
+    Verdict,
+)
 from refiner.types.groups import Cluster, Clustering, Embedding, MapPoint, Summary
 from refiner.types.skills import Change, Edit, Proposal, SkillVersion
 from refiner.types.traces import BadRecord, Citation, EvaluatorNote, Outcome, Span, Trace, trace_key
@@ -30,6 +39,8 @@ __all__ = [
     "Embedding",
     "EvaluatorNote",
     "Finding",
+    "HeldOut",
+    "HeldOutCount",
     "MapPoint",
     "NoteKind",
     "Origin",

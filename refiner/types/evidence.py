@@ -107,6 +107,44 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldOutCount:
+    """One change over the held-out tasks, or (change_id empty) all accepted ones together.
+
+    `covered` of `failing` tasks and `exposed` of `passing` ones show the behaviour; None = not measured, since there is
+    no behaviour to look for. Intervals are exact, 95 %; None when there are too few failing tasks.
+    """
+
+    change_id: str
+    failing: int
+    covered: int | None
+    passing: int
+    exposed: int | None
+    coverage: tuple[float, float] | None
+    exposure: tuple[float, float] | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """The held-out tasks of a refinement once somebody opened them: who, when, and what they say."""
+
+    opened_by: str
+    opened_at: str
+    tasks: int
+    traces: int
+    changes: tuple[HeldOutCount, ...]
+    accepted: HeldOutCount
+
+    @property
+    def key(self) -> str:
+        return content_key("held_out", self)
+
+    def of(self, change_id: str) -> HeldOutCount | None:
+        """The count of one change; None when it was not there at the opening."""
+        return next((one for one in self.changes if one.change_id == change_id), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One hit of an audit on one change: what matched, where it came from, and what to do.
 

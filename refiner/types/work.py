@@ -44,6 +44,7 @@ class Decision:
     `amended`: the edits that stand in for the change's own (action `amend`, or `carried` from one). `base`: the skill
     version decided on. `override`: the gate or an audit said otherwise. `seen`: hash of what was shown. `batch`: bulk
     id; a batch is undone as one. `inherited` and `inherited_from`: of a `carried` event, the action and its refinement.
+    `after_unseal`: the held-out tasks were open by then.
     """
 
     change_id: str
@@ -61,6 +62,7 @@ class Decision:
     batch: str = ""
     inherited: str = ""
     inherited_from: str = ""
+    after_unseal: bool = False
 
     @property
     def key(self) -> str:

@@ -39,6 +39,7 @@ from refiner.types import (
 )
 from refiner.workspace.folder import DATABASE as DATABASE
 from refiner.workspace.folder import prepare as prepare
+from refiner.workspace.seal import with_held_out
 from refiner.workspace.tools import engine_for
 from refiner.workspace.tools import tools_for as tools_for
 from refiner.workspace.usage import Meter, expected_of, expected_words, meter_of, metered, shown_size, usage_of
@@ -178,6 +179,7 @@ class Session:
         failed = failures(self.store, records)
         usage = usage_of(self.store.events(refinement_id))
         report = assemble(refinement_id, made, self.config, inputs, snapshot, records, seconds, failed, usage)
+        report = with_held_out(self.store, report)
         write_tree(report, self.config.out)
         return report
 
@@ -239,7 +241,8 @@ def recall(store: Store, refinement_id: str) -> Report:
         records.keys[stage.name] = store.stage_keys(refinement_id, stage.name)
     inputs = codec.from_plain(Inputs, started["inputs"])
     failed, usage = failures(store, records), usage_of(events)
-    return assemble(refinement_id, made, config, inputs, snapshot, records, finished, failed, usage)
+    report = assemble(refinement_id, made, config, inputs, snapshot, records, finished, failed, usage)
+    return with_held_out(store, report)
 
 
 def failures(store: Store, records: RefinementRecords) -> tuple[str, ...]:

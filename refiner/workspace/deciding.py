@@ -10,10 +10,12 @@ from typing import Literal
 from refiner import audits, merge, review
 from refiner.errors import DecisionRefused, RefinerError, StoreError
 from refiner.ids import content_key
+from refiner.reporting.report import Report
 from refiner.types import Action, Change, Decision, Finding
 from refiner.views import Review
 from refiner.workspace.reports import Reports
 from refiner.workspace.room import Room, iso
+from refiner.workspace.seal import opening
 
 Preview = Literal["none", "supported", "automatic"]
 EitherWay = tuple[merge.Merged, merge.Merged]
@@ -156,12 +158,15 @@ class Deciding:
             return len(drafts)
 
     def _write(self, desk: Desk, decisions: Sequence[Decision]) -> None:
-        at = self.room.now()
-        written = [replace(one, decided_at=at) for one in decisions]
+        at, unsealed = self.room.now(), self._is_unsealed(desk.board.report)
+        written = [replace(one, decided_at=at, after_unseal=unsealed) for one in decisions]
         self.room.store.add_decisions(written)
         desk.log += written
         desk.texts, desk.pairs = {}, {}  # only to forget; the keys tell old from new
         desk.now = review.standing(desk.log)
+
+    def _is_unsealed(self, report: Report) -> bool:
+        return report.held_out is not None or opening(self.room.store, report.refinement_id) is not None
 
     def _log(self, refinement_id: str) -> list[Decision]:
         """The log; what is under review is in memory already, since nobody else can write."""

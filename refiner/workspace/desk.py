@@ -21,7 +21,9 @@ from refiner.workspace.corpora import Corpora
 from refiner.workspace.deciding import Deciding
 from refiner.workspace.digest import Digests
 from refiner.workspace.evidence import Evidence
+from refiner.workspace.evidence_desk import EvidenceDesk
 from refiner.workspace.exporting import Exporting
+from refiner.workspace.heldout import Seal
 from refiner.workspace.labelling import Labelling
 from refiner.workspace.plan import Planner
 from refiner.workspace.progress import Progress
@@ -35,7 +37,7 @@ from refiner.workspace.taking import Reading, Taking
 from refiner.workspace.tools import warm_up
 
 
-class Workspace(ReviewDesk):
+class Workspace(ReviewDesk, EvidenceDesk):
     """One open database. Every method may be called from any thread; every one may raise RefinerError with words."""
 
     def __init__(self, room: Room) -> None:
@@ -51,7 +53,8 @@ class Workspace(ReviewDesk):
         planner = Planner(self._corpora, self._asking)
         self._running = Running(planner, self._reports, self._worker, self._deciding.carry_over, self._asking)
         self._progress = Progress(room, self._reports, self._running)
-        self._exporting = Exporting(room, self._deciding)
+        self._seal = Seal(self._deciding)
+        self._exporting = Exporting(room, self._deciding, self._seal)
         self._evidence = Evidence(self._corpora, self._reports)
 
     @classmethod

@@ -6,18 +6,20 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refiner import audits, merge, skills
 from refiner.codec import to_plain
 from refiner.merge import Merged
 from refiner.reporting.fitness import as_decided
+from refiner.reporting.heldout import as_plain
 from refiner.reporting.report import Report
 from refiner.review.description import TO_WRITE, WORDS
-from refiner.types import Change, Decision, SkillVersion
+from refiner.types import Change, Decision, HeldOut, SkillVersion
 from refiner.views import Exports, Item, Review, csv_text
 from refiner.workspace.deciding import Deciding
+from refiner.workspace.heldout import Seal
 from refiner.workspace.room import Room
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -29,16 +31,18 @@ class Exporting:
 
     room: Room
     deciding: Deciding
-    kept: dict[str, tuple[int, Report, Exports]] = field(default_factory=dict)
+    seal: Seal
+    kept: dict[str, tuple[tuple[int, HeldOut | None], Report, Exports]] = field(default_factory=dict)
 
     def exports(self, refinement_id: str) -> Exports:
         """Everything that can be downloaded now."""
         report, events = self.deciding.reports.report(refinement_id), self.deciding.last_event(refinement_id)
+        found = self.seal.found(refinement_id)
         known = self.kept.get(refinement_id)
-        if known and known[0] == events and known[1] is report:
+        if known and known[0] == (events, found) and known[1] is report:
             return known[2]
-        made = self._made(report)
-        self.kept = {refinement_id: (events, report, made)}
+        made = self._made(replace(report, held_out=found))
+        self.kept = {refinement_id: ((events, found), report, made)}
         return made
 
     def _made(self, report: Report) -> Exports:
@@ -145,6 +149,7 @@ def _provenance(report: Report, shown: Review, merged: Merged) -> dict[str, Any]
         "versions": report.versions,
         **merge.provenance(merged, report.changes, proposals, verdicts, names),
         "decisions": decided,
+        "held_out": as_plain(report),
     }
 
 

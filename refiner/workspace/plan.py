@@ -47,6 +47,8 @@ class Plan:
     base: SkillVersion
     snapshot: Snapshot
     inputs: Inputs
+    guessed: tuple[Trace, ...]
+    """The traces whose task is no part of their record, held-out ones included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ class Planner:
         snapshot = take(traces, digest.outcomes, store.notes(entry.id), share)
         if not snapshot.training:
             raise LabelError(_nothing_to_learn_from(len(traces), snapshot))
-        return Plan(chosen, self.corpora.skills.get(entry.id, entry.name), snapshot, self._inputs(entry))
+        guessed = tuple(trace for trace in traces if trace.task_id_origin != "file")
+        return Plan(chosen, self.corpora.skills.get(entry.id, entry.name), snapshot, self._inputs(entry), guessed)
 
     def estimate(self, entry: Entry, given: Mapping[str, Any], running: bool) -> Estimate:
         """What it would take, from the cards alone; never raises for what a person can mend."""

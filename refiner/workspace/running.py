@@ -147,8 +147,7 @@ class Running:
             versions(tools.embedder.identity),
         )
         refinement_id = store.start_refinement(self._known(made))
-        kept = [item.trace for item in plan.snapshot.training if item.trace.task_id_origin != "file"]
-        store.keep_revisions(kept)
+        store.keep_revisions(plan.guessed)
         body = {
             "inputs": plan.inputs,
             "seen": Seen.of(plan.snapshot),

@@ -1,0 +1,155 @@
+"""Held-out tasks in words and as data, for the app, the report and the command line alike. Opens nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from refiner.codec import to_plain
+from refiner.config import PRESETS
+from refiner.mining import fault_of
+from refiner.reporting.report import Report
+from refiner.sides import of_side, tasks_of
+from refiner.snapshot import Snapshot, held_out
+from refiner.types import HeldOut, HeldOutCount
+
+USUAL_SHARE = PRESETS["standard"].holdout
+SEALED = "No stage, no proposal and no page has read them."
+ONCE = (
+    "Opening them is recorded, and every decision after it is marked: an estimate that was looked at before deciding "
+    "is no longer one on unseen tasks."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What holding a share out would take away from learning; `both`: tasks with passing and failing runs."""
+
+    tasks: int
+    of_tasks: int
+    failing: int
+    of_failing: int
+    both: int
+    of_both: int
+
+
+def faults_of(report: Report) -> dict[str, tuple[str, ...]]:
+    """By change the predicates it is about, in the direction of failure; empty where it has none."""
+    found = {}
+    for row in report.decided:
+        faults = (fault_of(one) for one in row.proposals)
+        found[row.change.key] = tuple(dict.fromkeys(one for one in faults if one))
+    return found
+
+
+def cost_of(snapshot: Snapshot, share: float = USUAL_SHARE) -> Cost:
+    """The price of holding out this share of the tasks that were learned from."""
+    failing, passing = of_side(snapshot.training, "failure"), of_side(snapshot.training, "success")
+    tasks = tasks_of(snapshot.training)
+    both = tasks_of(failing) & tasks_of(passing)
+    out = {task for task in tasks if held_out(task, share)}
+    lost = sum(item.trace.task_id in out for item in failing)
+    return Cost(len(out), len(tasks), lost, len(failing), len(out & both), len(both))
+
+
+def why_none(report: Report) -> list[str]:
+    """Why nothing is held out, and what a share would cost."""
+    asked, preset = report.config.get("holdout"), PRESETS[str(report.config.get("preset", "standard"))]
+    known = sum(count for origin, count in _known_tasks(report.snapshot).items() if origin != "none")
+    if asked is not None:
+        why = "Nothing is held out: a share of 0 was asked for."
+    elif not preset.holdout:
+        why = f"Nothing is held out: the preset {preset.name} holds nothing out."
+    else:
+        why = (
+            f"Nothing is held out: a share is kept back from {preset.holdout_from} known tasks on, "
+            f"and here {known} {'is' if known == 1 else 'are'} known."
+        )
+    return [why, _price(cost_of(report.snapshot))]
+
+
+def _known_tasks(snapshot: Snapshot) -> dict[str, int]:
+    origins: dict[str, set[str]] = {}
+    for item in snapshot.training:
+        origins.setdefault(item.trace.task_id_origin, set()).add(item.trace.task_id)
+    return {origin: len(tasks) for origin, tasks in origins.items()}
+
+
+def _price(cost: Cost) -> str:
+    return (
+        f"Holding out {USUAL_SHARE:.0%} (--holdout {USUAL_SHARE:g}) would take {cost.tasks} of {cost.of_tasks} tasks "
+        f"away from learning, with {cost.failing} of {cost.of_failing} failing runs and {cost.both} of the "
+        f"{cost.of_both} tasks with both outcomes, in which causes are counted."
+    )
+
+
+def opened_words(found: HeldOut) -> list[str]:
+    """What the held-out tasks say of the accepted changes, and who opened them."""
+    at = f" on {found.opened_at[:16].replace('T', ' ')} UTC" if found.opened_at else ""
+    lines = [f"Opened by {found.opened_by or 'somebody'}{at}: {found.tasks} tasks, {found.traces} runs."]
+    accepted = found.accepted
+    lines.append(f"The accepted changes together: {together_words(accepted)}")
+    if accepted.coverage is None and accepted.covered is not None:
+        lines.append(f"Only {accepted.failing} held-out tasks fail; it takes 10 for an interval.")
+    return lines
+
+
+def together_words(accepted: HeldOutCount) -> str:
+    """The accepted changes in one sentence."""
+    if accepted.covered is None:
+        return "not measured, since none of them has a behaviour to look for."
+    return f"a behaviour they are about {accepted.words}."
+
+
+def is_suspicious(count: HeldOutCount) -> bool:
+    """Whether a behaviour shows in passing held-out tasks and in no failing one: exposure without coverage."""
+    return count.covered == 0 and bool(count.exposed)
+
+
+def as_plain(report: Report) -> dict[str, Any]:
+    """`{"state", "tasks", "traces", ...}`; opened: who, when, and the counts by change and for the accepted set."""
+    snapshot, found = report.snapshot, report.held_out
+    size = {"tasks": snapshot.held_out_tasks, "traces": snapshot.held_out_traces}
+    if not snapshot.held_out_tasks:
+        return {"state": "none", **size, "why": why_none(report)}
+    if found is None:
+        return {"state": "sealed", **size}
+    return {
+        "state": "opened",
+        **size,
+        "opened_by": found.opened_by,
+        "opened_at": found.opened_at,
+        "changes": {one.change_id: _numbers(one) for one in found.changes},
+        "accepted": _numbers(found.accepted),
+        "exposure_without_coverage": is_suspicious(found.accepted),
+    }
+
+
+def _numbers(count: HeldOutCount) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(count)
+    return {name: value for name, value in plain.items() if name != "change_id"}
+
+
+def rows_of(found: HeldOut, names: Sequence[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """(name, coverage, exposure) by change, for those that are named as (change id, name), in that order."""
+    rows = []
+    for change_id, name in names:
+        count = found.of(change_id)
+        if count is not None:
+            rows.append((name, *shares(count)))
+    return rows
+
+
+def shares(count: HeldOutCount) -> tuple[str, str]:
+    """Coverage and exposure as `12 of 20 (36% to 81%)`."""
+    if count.covered is None or count.exposed is None:
+        return "not measured", "not measured"
+    return (
+        _share(count.covered, count.failing, count.coverage),
+        _share(count.exposed, count.passing, count.exposure),
+    )
+
+
+def _share(hits: int, total: int, interval: tuple[float, float] | None) -> str:
+    return f"{hits} of {total}" + (f" ({interval[0]:.0%} to {interval[1]:.0%})" if interval else "")
