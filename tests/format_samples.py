@@ -194,6 +194,46 @@ def langfuse() -> bytes:
     return lines(langfuse_trace("lf-1", score), {**api["trace"], "observations": api["observations"]})
 
 
+def otlp(
+    name: str, parent: str, start: int, told: dict[str, Any], trace: str = "ab" * 16, **more: Any
+) -> dict[str, Any]:
+    def typed(value: Any) -> dict[str, Any]:
+        if isinstance(value, int):
+            return {"intValue": str(value)}
+        return {"stringValue": value if isinstance(value, str) else json.dumps(value)}
+
+    times = {"startTimeUnixNano": f"17698608{start:02}000000000", "endTimeUnixNano": f"17698608{start + 1:02}000000000"}
+    attributes = [{"key": key, "value": typed(value)} for key, value in told.items()]
+    ids = {"traceId": trace, "spanId": f"{name}-{start}".encode().hex(), "parentSpanId": parent}
+    return {**ids, "name": name, **times, "attributes": attributes, "status": {}, **more}
+
+
+def envelope(*spans: dict[str, Any]) -> dict[str, Any]:
+    service = {"attributes": [{"key": "service.name", "value": {"stringValue": "garden"}}]}
+    return {"resourceSpans": [{"resource": service, "scopeSpans": [{"spans": list(spans)}]}]}
+
+
+def otel_run(trace: str) -> list[dict[str, Any]]:
+    picture = {"type": "blob", "mime_type": "image/png", "data": PICTURE}
+    asked = {"role": "user", "parts": [{"type": "text", "content": "Read a"}, picture]}
+    call = {"type": "tool_call", "id": "c1", "name": "read", "arguments": {"path": "a"}}
+    reply = {"role": "assistant", "parts": [call]}
+    answer = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "words"}]}
+    last = {"role": "assistant", "parts": [{"type": "text", "content": "It says words."}]}
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "model-1", "gen_ai.usage.input_tokens": 7}
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read", "gen_ai.tool.call.id": "c1"}
+    first = {**chat, "gen_ai.input.messages": [asked], "gen_ai.output.messages": [reply]}
+    second = {**chat, "gen_ai.input.messages": [asked, reply, answer], "gen_ai.output.messages": [last]}
+    ran = {**tool, "gen_ai.tool.call.arguments": {"path": "a"}, "gen_ai.tool.call.result": "words"}
+    root = otlp("invoke_agent", "", 0, {"gen_ai.operation.name": "invoke_agent", "session.id": "s1"}, trace)
+    inner = [otlp("chat", root["spanId"], 3, second, trace), otlp("read", root["spanId"], 2, ran, trace)]
+    return [*inner, otlp("chat", root["spanId"], 1, first, trace), root]
+
+
+def otel() -> bytes:
+    return lines(envelope(*otel_run("ab" * 16)), envelope(*otel_run("cd" * 16)))
+
+
 def generic() -> bytes:
     call = {
         "id": "t1",
@@ -385,6 +425,7 @@ SAMPLES: dict[str, bytes] = {
     "langfuse": langfuse(),
     "mini-swe-agent": mini_swe_agent(),
     "openhands": openhands(),
+    "otel": otel(),
     "swe-agent": swe_agent(),
     "react-text": REACT.encode(),
     "reflexion": reflexion(),

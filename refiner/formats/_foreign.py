@@ -18,7 +18,6 @@ _SIGNS: tuple[tuple[str, _Test], ...] = (
     ("an ATIF trajectory", lambda record: str(record.get("schema_version", "")).startswith("ATIF-")),
     ("a Harbor trial result", _has("task_name", "trial_name")),
     ("a Terminal-Bench result", _has("task_id", "is_resolved")),
-    ("OpenTelemetry spans", lambda record: "resourceSpans" in record or "spanContext" in record),
     ("an MLflow trace", lambda record: isinstance(record.get("data"), dict) and "spans" in record["data"]),
     ("Reflexion results (outcomes and reflections, no steps)", _has("name", "memory", "is_success")),
 )

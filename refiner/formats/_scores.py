@@ -1,6 +1,6 @@
 """Named scores of a trace as outcomes, for formats that hold whatever people and judges scored. Knows no format.
 
-A score is an outcome when its name says so; what is better when lower (hallucination, toxicity) never is by itself.
+A score is an outcome when its name or label says so; what is better when lower (toxicity) never is by itself.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ _TELLS_OUTCOME = re.compile(
 )
 _PASSES = {"pass", "passed", "correct", "success", "successful", "true", "yes", "resolved", "complete", "completed"}
 _FAILS = {"fail", "failed", "incorrect", "failure", "unsuccessful", "false", "no", "unresolved", "incomplete"}
+_VERDICTS = {"pass", "passed", "fail", "failed"}
+"""Labels that tell an outcome whatever the score is called."""
 _ORIGINS: tuple[Origin, ...] = ("judge", "environment", "human")
 """From the least to the most that counts."""
 
@@ -45,7 +47,7 @@ def outcomes_of(trace: Trace, scores: Sequence[Score]) -> Iterator[Outcome]:
     """One outcome of each origin that states one, those that count most last; remarks of people always come along."""
     for origin in _ORIGINS:
         ours = sorted((one for one in scores if one.origin == origin), key=_order)
-        telling = [one for one in ours if _TELLS_OUTCOME.search(one.name)]
+        telling = [one for one in ours if _TELLS_OUTCOME.search(one.name) or one.label.strip().casefold() in _VERDICTS]
         remarks = ours if origin == "human" else telling[-1:]
         feedback = "\n".join(dict.fromkeys(one.comment.strip() for one in remarks if one.comment.strip()))
         status, score = graded_score(telling[-1].value, telling[-1].label) if telling else ("unknown", None)
