@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, get_args
 
-from refiner import registry
+from refiner import folders, registry
 from refiner.errors import FormatError
 from refiner.file_reports import FileReport, counted
 from refiner.ids import content_key, text_key
@@ -29,7 +29,8 @@ _COMMON = 4
 _WANTED = (
     "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
     "sessions of Claude Code or Codex, Inspect logs, Who&When records, Reflexion and ReAct logs, trajectories of "
-    "SWE-agent, mini-swe-agent and OpenHands, Langfuse traces, OpenTelemetry spans"
+    "SWE-agent, mini-swe-agent and OpenHands, Langfuse traces, OpenTelemetry spans, Harbor trials and ATIF trajectories, "
+    "Terminal-Bench runs"
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -78,6 +79,8 @@ class _File(NamedTuple):
     name: str
     named: bool
     """Whether the caller named this file itself, rather than its folder."""
+    leader: str = ""
+    """The name of the file that speaks for this one."""
 
 
 def load(
@@ -190,14 +193,16 @@ def _walk(paths: Iterable[Path]) -> list[_File]:
             known = found.get(file.path.resolve())
             if known is None or (file.named, file.name) > (known.named, known.name):
                 found[file.path.resolve()] = file
-    return sorted(found.values(), key=lambda file: (file.name, str(file.path)))
+    leaders = folders.led(file.path for file in found.values())
+    files = [file._replace(leader=leaders[file.path].name if file.path in leaders else "") for file in found.values()]
+    return sorted(files, key=lambda file: (file.name, str(file.path)))
 
 
 def _inside(folder: Path) -> Iterator[Path]:
     """The files below a folder, and its hidden folders unopened."""
-    for parent, folders, names in os.walk(folder):
-        hidden = [name for name in folders if name.startswith(".")]
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    for parent, below, names in os.walk(folder):
+        hidden = [name for name in below if name.startswith(".")]
+        below[:] = [name for name in below if not name.startswith(".")]
         yield from (Path(parent, name) for name in hidden)
         yield from (file for name in names if (file := Path(parent, name)).is_file())
 
@@ -206,6 +211,10 @@ def _read_file(file: _File, source: Source) -> Iterator[FileRecord]:
     if not file.named and any(part.startswith(".") for part in file.name.split("/")):
         yield _skipped(file, "hidden")
         return
+    if file.leader:
+        yield _skipped(file, f"is read together with the {file.leader} that it belongs to")
+        return
+    source = replace(source, beside=folders.BesideFile(file.path.parent))
     try:
         with file.path.open("rb") as stream:
             head = stream.read(HEAD)

@@ -208,17 +208,35 @@ class Foreseen(Protocol):
     def ahead(self, records: Records) -> Iterable[Step]: ...
 
 
+class Beside(Protocol):
+    """The files of the folder in which a file lies, and below it, by their names relative to that folder.
+
+    `read` gives None for what is not there, lies outside, or cannot be read.
+    """
+
+    def names(self) -> Sequence[str]: ...
+    def read(self, name: str) -> bytes | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where bytes come from: the corpus they go to, and a relative name for messages and ids (never used to detect)."""
+    """Where bytes come from: the corpus they go to, and a relative name for messages and ids (never used to detect).
+
+    `beside`: for formats of which a trace lies in several files.
+    """
 
     corpus: str
     path: str
     task_key: str | None = None
+    beside: Beside | None = None
 
 
 class TraceFormat(Protocol):
-    """One file in `refiner/formats/`. `sniff` is 0 (no) to 1 (certain) from the first 64 KB; `parse` streams."""
+    """One file in `refiner/formats/`. `sniff` is 0 (no) to 1 (certain) from the first 64 KB; `parse` streams.
+
+    A format may have `leads`: by the name of a file, a pattern of names relative to its folder. Where a file of that
+    name is of this format, it speaks for the files that match, and they are not read by themselves.
+    """
 
     @property
     def name(self) -> str: ...

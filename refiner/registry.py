@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,11 @@ def detect(head: bytes) -> TraceFormat | None:
     likeness = {known.name: known.sniff(head) for known in formats()}
     best = max(formats(), key=lambda known: likeness[known.name])
     return best if likeness[best.name] >= SURE_ENOUGH else None
+
+
+def leaders() -> list[tuple[str, TraceFormat, re.Pattern[str]]]:
+    """The names of files that may speak for others, the format that they must be of, and the names of the others."""
+    return [(name, known, led) for known in formats() for name, led in getattr(known, "leads", {}).items()]
 
 
 def analyst(config: RefineConfig, transport: Transport | None = None) -> Analyst:

@@ -415,12 +415,54 @@ Observation 1: Invalid action.
 """
 
 
+def trajectory(name: str, **more: Any) -> dict[str, Any]:
+    call = {"tool_call_id": "c1", "function_name": "bash", "arguments": {"cmd": "ls"}}
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PICTURE}}
+    steps = [
+        {"step_id": 1, "source": "user", "message": [{"type": "text", "text": "List it"}, picture]},
+        {
+            "step_id": 2,
+            "timestamp": "2026-01-31T12:00:00Z",
+            "source": "agent",
+            "message": "Looking.",
+            "reasoning_content": "hm",
+            "tool_calls": [call],
+            "observation": {"results": [{"source_call_id": "c1", "content": "Error: no such folder"}]},
+            "metrics": {"prompt_tokens": 7, "completion_tokens": 2, "cost_usd": 0.25},
+        },
+    ]
+    agent = {"name": "agent-1", "version": "1", "model_name": "model-1"}
+    return {"schema_version": "ATIF-v1.5", "session_id": name, "agent": agent, "steps": steps, **more}
+
+
+def harbor() -> bytes:
+    return lines(trajectory("a1"), trajectory("a2"))
+
+
+def terminal_bench_trial(name: str, resolved: bool | None, **more: Any) -> dict[str, Any]:
+    tests = {"test_file": "passed" if resolved else "failed"}
+    asked = {"task_id": "list-it", "instruction": f"List it {URI}"}
+    return {
+        "trial_name": name,
+        **asked,
+        "is_resolved": resolved,
+        "failure_mode": "unset",
+        "parser_results": tests,
+        **more,
+    }
+
+
+def terminal_bench() -> bytes:
+    return lines({"id": "run", "results": [terminal_bench_trial("t1", True), terminal_bench_trial("t2", False)]})
+
+
 SAMPLES: dict[str, bytes] = {
     "canonical": canonical(),
     "chat": chat(),
     "claude-code": claude_code(),
     "codex": codex(),
     "generic": generic(),
+    "harbor": harbor(),
     "inspect-ai": inspect_json(),
     "langfuse": langfuse(),
     "mini-swe-agent": mini_swe_agent(),
@@ -431,11 +473,12 @@ SAMPLES: dict[str, bytes] = {
     "reflexion": reflexion(),
     "tau-bench": tau_bench(),
     "tau2-bench": tau2_bench(),
+    "terminal-bench": terminal_bench(),
     "who-and-when": who_and_when(),
 }
 """By the name of the format."""
 
-WITHOUT_CALLS = {"reflexion"}
+WITHOUT_CALLS = {"reflexion", "terminal-bench"}
 """Formats that record no tool calls."""
 AS_TEXT = {"react-text"}
 """Formats that are no JSON."""

@@ -15,9 +15,7 @@ def _has(*keys: str) -> _Test:
 
 
 _SIGNS: tuple[tuple[str, _Test], ...] = (
-    ("an ATIF trajectory", lambda record: str(record.get("schema_version", "")).startswith("ATIF-")),
-    ("a Harbor trial result", _has("task_name", "trial_name")),
-    ("a Terminal-Bench result", _has("task_id", "is_resolved")),
+    ("the summary of a Harbor job (its trials are read)", _has("stats", "n_total_trials")),
     ("an MLflow trace", lambda record: isinstance(record.get("data"), dict) and "spans" in record["data"]),
     ("Reflexion results (outcomes and reflections, no steps)", _has("name", "memory", "is_success")),
 )

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from refiner import codec, ingest, labels, registry
+from refiner import codec, folders, ingest, labels, registry
 from refiner.errors import FormatError, LabelError
 from refiner.labels import LabelFile
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
@@ -162,7 +162,9 @@ def _report(unpacked: Unpacked, label_files: Sequence[str], read: _Read, added: 
 
 def _apart(unpacked: Unpacked, folder: Path) -> list[str]:
     """Moves the label files into a folder of their own and returns their names."""
-    found = [name for name in unpacked.files if _is_labels(unpacked.folder / name)]
+    of_runs = folders.led(unpacked.folder / name for name in unpacked.files)
+    apart = [name for name in unpacked.files if unpacked.folder / name not in of_runs]
+    found = [name for name in apart if _is_labels(unpacked.folder / name)]
     for name in found:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (unpacked.folder / name).rename(folder / name)
