@@ -29,8 +29,8 @@ _COMMON = 4
 _WANTED = (
     "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
     "sessions of Claude Code or Codex, Inspect logs, Who&When records, Reflexion and ReAct logs, trajectories of "
-    "SWE-agent, mini-swe-agent and OpenHands, Langfuse traces, OpenTelemetry spans, Harbor trials and ATIF trajectories, "
-    "Terminal-Bench runs"
+    "SWE-agent, mini-swe-agent and OpenHands, Langfuse traces, OpenTelemetry spans, Harbor trials and ATIF "
+    "trajectories, Terminal-Bench runs"
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

@@ -175,12 +175,7 @@ def _is_labels(path: Path) -> bool:
     with path.open("rb") as stream:
         head = stream.read(ingest.HEAD)
     known = registry.detect(head) is not None or registry.recognise(head) is not None
-    return not known and labels.looks_like_labels(head) and not _of_a_trial(path)
-
-
-def _of_a_trial(path: Path) -> bool:
-    """Whether a test report belongs to the run beside it, whose reader takes it in."""
-    return path.name == "ctrf.json" and any(Path(above, "result.json").exists() for above in path.parents[:2])
+    return not known and labels.looks_like_labels(head)
 
 
 def _label_file(path: Path, reading: Reading, names: Collection[str]) -> tuple[LabelFile | None, dict[str, str] | None]:
