@@ -6,7 +6,6 @@ The result depends on the content of the files alone, not on the order of files 
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,19 +19,17 @@ from refiner.ids import content_key, text_key
 from refiner.jsontext import sample
 from refiner.labels import Threshold, looks_like_labels, rescored
 from refiner.ports import Source, TraceFormat
+from refiner.tasks import COMMON, folded
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Status, Trace
 
 HEAD = 1 << 16
 _TRIES = 1000
-_COMMON = 4
-"""A request that opens more than one in four traces says nothing about the task."""
 _WANTED = (
     "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
     "sessions of Claude Code or Codex, Inspect logs, Who&When records, Reflexion and ReAct logs, trajectories of "
     "SWE-agent, mini-swe-agent and OpenHands, Langfuse traces, OpenTelemetry spans, Harbor trials and ATIF "
     "trajectories, Terminal-Bench runs"
 )
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 Item = Trace | Outcome | EvaluatorNote | BadRecord
 
@@ -126,7 +123,7 @@ def read(paths: Sequence[Path], *, corpus: str, task_key: str | None = None) -> 
 
 
 def assign_tasks(traces: Sequence[Trace]) -> tuple[Trace, ...]:
-    """The traces, each with a task id: the file's own; else a hash of the folded request; else one of its own.
+    """The traces, each with a task id: the one it has; else a hash of the folded request; else one of its own.
 
     A request counts as a task's name unless it opens more than a quarter of the distinct traces.
     """
@@ -135,21 +132,16 @@ def assign_tasks(traces: Sequence[Trace]) -> tuple[Trace, ...]:
     return tuple(_with_task(trace, openings, len(requests)) for trace in traces)
 
 
-def folded(request: str) -> str:
-    """A request without what varies between trials of one task: case, white space, numbers."""
-    return " ".join(_NUMBER.sub("#", request.casefold()).split())
-
-
 def inspect_report(paths: Sequence[Path]) -> dict[str, Any]:
     """What the files hold, as `{"files": [...], "totals": {...}}`. Raises FormatError like `load`."""
     return counted(load(paths, corpus="corpus").files)
 
 
 def _with_task(trace: Trace, openings: Counter[str], total: int) -> Trace:
-    if trace.task_id_origin == "file":
+    if trace.task_id:
         return trace
     request = folded(trace.task)
-    if request and openings[request] * _COMMON <= total:
+    if request and openings[request] * COMMON <= total:
         return replace(trace, task_id=text_key("task", request), task_id_origin="text")
     return replace(trace, task_id=trace.external_id, task_id_origin="none")
 

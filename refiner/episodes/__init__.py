@@ -1,0 +1,19 @@
+"""Conversations cut into attempts: a request, what the agent did, how the user took it. No files, no database."""
+
+from __future__ import annotations
+
+from refiner.episodes.attempts import Cut, Episode, Sign, Skipped, cut
+from refiner.episodes.corpus import ATTEMPT, SIGN, Gathered, gather, is_conversation
+
+__all__ = [
+    "ATTEMPT",
+    "SIGN",
+    "Cut",
+    "Episode",
+    "Gathered",
+    "Sign",
+    "Skipped",
+    "cut",
+    "gather",
+    "is_conversation",
+]

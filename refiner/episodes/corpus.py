@@ -1,0 +1,69 @@
+"""Episodes as traces of a corpus: ids that lead back, tasks, and outcomes that are suggestions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from refiner.episodes.attempts import Cut, Episode
+from refiner.episodes.turns import is_said
+from refiner.ids import text_key
+from refiner.tasks import COMMON, CONVERSATION, folded
+from refiner.types import Outcome, Trace
+
+SIGN, ATTEMPT = "sign", "attempt"
+"""Keys of a trace's `meta`: why its outcome is suggested, and which attempt of its conversation it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Episodes as traces, with one outcome each of origin heuristic, in the order of the conversations."""
+
+    traces: tuple[Trace, ...]
+    outcomes: tuple[Outcome, ...]
+
+
+def is_conversation(trace: Trace) -> bool:
+    """Whether a user says anything in it."""
+    return any(is_said(span) for span in trace.spans)
+
+
+def gather(cuts: Iterable[Cut], corpus: str) -> Gathered:
+    """The episodes as traces of `corpus`, named `CONVERSATION:eN`, their spans with the ids of the source.
+
+    Two attempts at one request are one task, and so are equal requests of several conversations, unless a request
+    opens more than a quarter of them; then each conversation's is its own.
+    """
+    cuts = list(cuts)
+    common = _common(cuts)
+    traces = [_trace(one.source, episode, corpus, common) for one in cuts for episode in one.episodes]
+    outcomes = [
+        Outcome(trace.id, episode.status, "heuristic", None, episode.said or None)
+        for trace, episode in zip(traces, (episode for one in cuts for episode in one.episodes), strict=True)
+    ]
+    return Gathered(tuple(traces), tuple(outcomes))
+
+
+def _common(cuts: Sequence[Cut]) -> frozenset[str]:
+    """The folded requests that open more than a quarter of the conversations."""
+    seen = {one.source.external_id: {folded(episode.task) for episode in one.episodes} for one in cuts}
+    counts = Counter(request for requests in seen.values() for request in requests)
+    return frozenset(request for request, count in counts.items() if count * COMMON > len(seen))
+
+
+def _trace(source: Trace, episode: Episode, corpus: str, common: frozenset[str]) -> Trace:
+    request = folded(episode.task)
+    parts = (source.external_id, request) if request in common else (request,)
+    return Trace(
+        corpus=corpus,
+        external_id=f"{source.external_id}:e{episode.number}",
+        format=source.format,
+        task=episode.task,
+        task_id=text_key("task", *parts),
+        task_id_origin="text",
+        spans=tuple(replace(span, ordinal=place) for place, span in enumerate(episode.spans)),
+        model=source.model,
+        source=source.source,
+        meta={CONVERSATION: source.external_id, ATTEMPT: str(episode.number), SIGN: episode.sign},
+    )
