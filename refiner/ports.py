@@ -94,12 +94,16 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """`traces` are those of every task in which a failing trace shows the behaviour, and every passing one with it."""
+    """`traces` are those of every task in which a failing trace shows the behaviour, and every passing one with it.
+
+    `sample`: as many failing as passing traces, for a contrast that is judged; empty where none is wanted.
+    """
 
     proposal: Proposal
     ruling: Ruling
     traces: tuple[Labelled, ...]
     skill: SkillVersion
+    sample: tuple[Labelled, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,7 @@ def analyst(config: RefineConfig, transport: Transport | None = None) -> Analyst
         show_contrast=rules.show_contrast,
         published_gate=not rules.check_quotes,
         merge=rules.merge,
+        gate_q=config.gate_q,
     )
     return ModelAnalyst.over(transport, settings)
 

@@ -48,6 +48,8 @@ class Answerer:
     def _usual(self, user: str, given: dict[str, str]) -> Replies:
         if "the part" in given:
             return {"notes": ["The agent worked on."], "evidence": quotes_of(given["the part"])[:1]}
+        if "the behaviour" in given:
+            return self._shown(given["the run"])
         if "the run" in given:
             return self._summary(given["the run"])
         if "the group" in given:
@@ -98,6 +100,12 @@ class Answerer:
             "old": "",
             "new": self.rule,
         }
+
+    def _shown(self, run: str) -> Replies:
+        """Whether a run saved without looking afterwards."""
+        if "saved in the background" not in run or "read_range" in run.rpartition("saved in the background")[2]:
+            return {"answer": "no", "reason": "It looks again.", "span_id": "", "quote": ""}
+        return {"answer": "yes", "reason": "It never looks.", **quotes_of(run)[-1]}
 
     def _judgement(self, runs: str) -> Replies:
         shown = []

@@ -59,15 +59,20 @@ def hold_together(out: Path, said: subprocess.CompletedProcess[str], *, undecide
     assert run["cost"]["calls"] > 0 and (said.returncode == 1) == bool(run["failed_steps"])
     allowed = {"supported", "undecided"} if undecided_too else {"supported"}
     for change in read(out, "combined/changes.json"):
-        counted = {one["name"]: one for verdict in change["verdicts"] for one in verdict["criteria"]}
         if change["in_proposed_skill"]:
-            assert change["result"] in allowed and not change.get("unplaced")
+            assert change["result"] in allowed and not change["left_out_because"]
             assert not [one for one in change["findings"] if one["severity"] in ("quarantine", "error")]
         if change["result"] == "supported":
-            assert counted["general"]["source"] == "counted" and counted["general"]["answer"] == "yes"
-            assert counted["causes"]["source"] in ("measured", "judged")
+            for verdict in (one for one in verdicts(change) if one["result"] == "supported"):
+                found = {one["name"]: one for one in verdict["criteria"]}
+                assert (found["general"]["source"], found["general"]["answer"]) == ("counted", "yes")
+                assert found["causes"]["source"] in ("measured", "judged")
     proposed = (out / "combined" / "proposed_skill.md").read_text(encoding="utf-8")
     assert patched(out, SKILL) == proposed
+
+
+def verdicts(change: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one["verdict"] for one in change["proposals"] if one["verdict"]]
 
 
 def patched(out: Path, base: str) -> str:
@@ -154,8 +159,8 @@ def test_a_bad_judge_lets_nothing_through_that_was_not_counted(
     changes = read(out, "combined/changes.json")
     assert changes
     for change in changes:
-        for verdict in change["verdicts"]:
+        for verdict in verdicts(change):
             causes = next(one for one in verdict["criteria"] if one["name"] == "causes")
             cited = {one["trace_id"] for one in causes["citations"] if one["verified"]}
-            assert change["result"] != "supported" or causes["source"] == "measured" or len(cited) >= 3
+            assert verdict["result"] != "supported" or causes["source"] == "measured" or len(cited) >= 3
         assert change["in_proposed_skill"] == (change["result"] == "supported")

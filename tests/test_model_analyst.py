@@ -12,13 +12,14 @@ from answering import Answerer, Scripted, fields
 from memory import MemoryRecords, call, labelled, skill
 
 from refiner import behaviours
-from refiner.analysts.model import ModelAnalyst, Settings
+from refiner.analysts.model import ModelAnalyst, Settings, contrasting
 from refiner.analysts.model.proposing import spread
 from refiner.analysts.model.replies import read
 from refiner.briefing import brief
 from refiner.errors import AuthFailed, BadReply, Waiting
 from refiner.gate import verdict
 from refiner.gate.contrast import measure
+from refiner.gate.sample import equal_sample
 from refiner.ports import Focus, JudgeRequest, Labelled, MergeRequest, ProposalRequest, Ruling, SummaryRequest
 from refiner.rendering import render_span
 from refiner.transports import Reply
@@ -436,6 +437,78 @@ def test_harm_that_was_counted_wins_over_a_model_that_sees_none() -> None:
     proposal = Proposal("failure", "cluster", ("g",), "theme", "edit", "why", behaviour="called(save_book)")
     found = by_name(analyst().judge(JudgeRequest(proposal, Ruling(None, 3, 3), tuple(items), BASE)))
     assert (found["harmful"].answer, found["harmful"].source) == ("yes", "counted")
+
+
+# --- a contrast that is judged
+
+
+def blind(shows: Any, tasks: int = 6, side: str = "failure", **settings: Any) -> tuple[Criterion, Scripted]:
+    """The criterion on causes, where `shows` says of a run's text what the model answers about it."""
+
+    def answer(usual: dict[str, Any], user: str) -> Any:
+        said = shows(fields(user)["the run"])
+        quote = {"span_id": "s0", "quote": "saved in the background"} if said == "yes" else {"span_id": "", "quote": ""}
+        return said if said == "?" else {"answer": said, "reason": "So it is.", **quote}
+
+    items = corpus(tasks)
+    transport = Scripted(Answerer(wrong={"judged_contrast": answer}))
+    proposal = Proposal(side, "cluster", ("g",), "saved blindly", "edit", "Nobody looked.")  # type: ignore[arg-type]
+    sample = equal_sample(items)
+    asked = JudgeRequest(proposal, Ruling(None, tasks, tasks), tuple(items), BASE, sample)
+    found = analyst(transport, **settings).judge(asked)
+    return by_name(found)["causes"], transport
+
+
+def no_look(run: str) -> str:
+    return "no" if "read_range" in run else "yes"
+
+
+def test_each_run_of_an_equal_sample_is_asked_about_with_its_outcome_and_feedback_hidden() -> None:
+    causes, transport = blind(no_look)
+    assert transport.by_stage() == {"gate": 1, "judged_contrast": 12}
+    assert (causes.answer, causes.source) == ("yes", "judged")
+    assert "judged contrast: 6 of 6 failing and 0 of 6 passing runs show it" in causes.reason
+    assert "(p = 0.016, within tasks)" in causes.reason
+    asked = [one for one in transport.requests if one.stage == "judged_contrast"]
+    sent = "\n".join(f"{one.label}\n{fields(one.user)['the run']}" for one in asked)
+    assert not any(word in sent for word in ("is missing from the sheet", "-bad", "-good", "task0", "failed", "passed"))
+    assert {one.model for one in asked} == {"judge"}
+
+
+def test_a_judged_cause_that_the_runs_do_not_bear_out_is_taken_back() -> None:
+    everywhere, _ = blind(lambda run: "yes")
+    assert everywhere.answer == "unknown" and everywhere.reason.startswith("not borne out; judged contrast: 6 of 6")
+    turned, _ = blind(no_look, side="success")
+    assert turned.answer == "unknown", "a success that the failing runs show is none"
+    few, _ = blind(no_look, tasks=2)
+    assert few.answer == "unknown" and "not matched by task" in few.reason
+
+
+def test_an_answer_that_cannot_be_used_or_verified_counts_on_no_side() -> None:
+    causes, transport = blind(lambda run: "?" if "read_range" in run else "yes")
+    assert "6 of 6 failing and 0 of 0 passing" in causes.reason and "6 without a usable answer" in causes.reason
+    assert causes.answer == "unknown" and transport.by_stage()["judged_contrast"] == 6 + 2 * 6
+
+
+def test_without_the_setting_no_run_is_asked_about_and_the_judge_never_gets_a_cause_from_it() -> None:
+    assert blind(no_look)[0].answer == "yes"
+    unsure = {"answer": "unknown", "reason": "Hard to say.", "citations": []}
+    found = Criterion("causes", "unknown", unsure["reason"], "judged")  # type: ignore[arg-type]
+    weighed = contrasting.weighed(found, contrasting.Judged("judged contrast: all", 0.001), 0.05)
+    assert (weighed.answer, weighed.reason) == ("unknown", "Hard to say. (judged contrast: all)")
+    transport = Scripted()
+    judged(transport)
+    assert transport.by_stage() == {"gate": 1}
+
+
+def test_the_sample_has_as_many_of_each_outcome_and_pairs_of_one_task_first() -> None:
+    items = corpus(4) + [labelled(f"x{n}", [SAVE], "fail", f"only{n}") for n in range(30)]
+    sample = equal_sample(items)
+    assert [sum(item.outcome.status == status for item in sample) for status in ("fail", "pass")] == [4, 4]
+    assert {item.trace.task_id for item in sample} == {f"task{n}" for n in range(4)}
+    assert sample == equal_sample(list(reversed(items)))
+    assert equal_sample(items[-30:]) == ()
+    assert len(equal_sample(corpus(40))) == 24
 
 
 # --- changes

@@ -261,6 +261,38 @@ def test_runs_that_are_the_same_word_for_word_are_asked_about_once(bench: Bench)
     assert read(bench.out, "usage.json")["calls"] == len(prompts_sent)
 
 
+def unnamed() -> Answerer:
+    """Proposals of clusters name no behaviour, so that nothing of them can be measured."""
+    return Answerer(wrong={"propose": lambda usual, _: {**usual, "behaviour": None}})
+
+
+def test_a_judged_contrast_is_priced_asked_of_both_outcomes_and_labelled(bench: Bench) -> None:
+    bench.stub.answer = for_stub(unnamed())
+    assert bench.refine(None, "--gate-model", "judge").code == 0
+    assert bench.asked["judged_contrast"] == 0
+    plain = read(bench.out, "usage.json")["expected"]
+    said = bench.refine(None, "--gate-model", "judge", "--contrast", "judge")
+    assert said.code == 0, said.err
+    assert bench.asked == {"gate": 1, "judged_contrast": 16}, "what is measured is judged as before"
+    usage = read(bench.out, "usage.json")
+    assert usage["expected"]["calls"] > plain["calls"] and usage["stages"]["judged_contrast"]["calls"] == 16
+    proposals = [one for change in read(bench.out, "combined/changes.json") for one in change["proposals"]]
+    causes = [one for made in proposals for one in made["verdict"]["criteria"] if one["name"] == "causes"]
+    judged = [one for one in causes if "judged contrast: " in one["reason"]]
+    assert judged and all(one["source"] == "judged" for one in judged)
+    shown = (bench.out / "combined" / "report.html").read_text()
+    assert "judged contrast: " in shown and "judged_contrast" in shown
+    blind = [one.body["messages"][1]["content"] for one in bench.stub.chats if stage_of(one.body) == "judged_contrast"]
+    assert not any(word in text for text in blind for word in ("expected the number", "-run", "FAILED"))
+    assert {one.body["model"] for one in bench.stub.chats if stage_of(one.body) == "judged_contrast"} == {"judge"}
+
+
+def test_a_contrast_is_judged_by_a_model_only(bench: Bench) -> None:
+    given = small().write(bench.folder / "in")
+    said = refiner("refine", *given, "--out", bench.out, "--contrast", "judge")
+    assert said.code == 2 and "needs `--analyst model`" in said.err
+
+
 # --- steps of several calls
 
 
@@ -422,10 +454,11 @@ def test_runs_in_parts_facts_and_conflicts_fit_into_five_waves_too(tmp_path: Pat
         heads = [one.lstrip("# ") for one in SKILL.partition(line)[0].splitlines() if one.startswith("#")]
         return {**usual, "behaviour": None, "edits": [{**edit, "section": [heads[0], *heads[1:][-1:]]}]}
 
-    more = ("--window", 16_000, "--votes", 3)
+    more = ("--window", 16_000, "--votes", 3, "--contrast", "judge")
     waves = by_hand(tmp_path, replace(corpus, traces=tuple(traces)), Answerer(wrong={"": quarrel}), *more)
     stages = [set(wave) for wave in waves]
-    assert stages == [{"summarise"}, {"summarise"}, {"propose", "recur"}, {"gate"}, {"merge"}]
+    gate = {"gate", "judged_contrast"}
+    assert stages == [{"summarise"}, {"summarise"}, {"propose", "recur"}, gate, {"merge"}]
     assert waves[0]["summarise"] > 24 and waves[1] == {"summarise": 1}, "the parts first, then one over them"
 
 

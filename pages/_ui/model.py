@@ -87,7 +87,7 @@ def _model(corpus: str, defaults: ModelDefaults) -> Chosen:
         settings |= _endpoint(defaults)
     if preset == PAPER:
         settings |= {"preset": "paper", **_embedding(defaults)}
-    settings |= _more()
+    settings |= _more(preset)
     chosen = Chosen(settings, keys.given(*_hosts(settings)), _missing(settings))
     if way == ENDPOINT or preset == PAPER:
         _test(corpus, chosen)
@@ -122,7 +122,7 @@ def _embedding(defaults: ModelDefaults) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value}
 
 
-def _more() -> dict[str, Any]:
+def _more(way: str) -> dict[str, Any]:
     """What rarely needs a change; only what was changed is sent."""
     with st.expander("More about the model", key="model_more"):
         first, second, third = st.columns(3)
@@ -135,7 +135,13 @@ def _more() -> dict[str, Any]:
             "Take numbers out too", key="set_redact", persist_state="session",
             help="Secrets, e-mails and home paths are always taken out of what is sent.",
         )  # fmt: skip
+        judge = st.toggle(
+            "Judge what cannot be measured", key="set_contrast", persist_state="session",
+            help="For proposals without a behaviour that can be counted: asks of up to 24 runs whether they show it, "
+            "outcome and feedback hidden. Labelled as judged; the estimate includes it.",
+        ) if way == STANDARD else False  # fmt: skip
     found: dict[str, Any] = {"window": window} if window else {}
+    found |= {"contrast": "judge"} if judge else {}
     found |= {"votes": votes} if votes > 1 else {}
     return {**found, **({"redact": "strict"} if strict else {})}
 

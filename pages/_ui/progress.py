@@ -21,6 +21,7 @@ STAGES = {
     "recur": "Recurrences",
     "fold": "Folding",
     "gate": "Evidence gate",
+    "judged_contrast": "Judged contrast",
     "merge": "Changes",
     "audit": "Audits",
 }

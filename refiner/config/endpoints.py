@@ -65,6 +65,11 @@ def refuse_incomplete(config: RefineConfig) -> None:
     """Raises ConfigError naming the setting that the chosen analyst or preset cannot do without."""
     if config.preset == "paper":
         _refuse_paper(config)
+    if config.contrast == "judge" and (config.analyst != "model" or config.preset == "paper"):
+        raise ConfigError(
+            "contrast: `judge` asks a model about single runs, so it needs `--analyst model`; the published gate of "
+            "`--preset paper` has no place for it. Leave it at `measured`"
+        )
     if config.analyst != "model":
         return
     if config.transport == "http" and config.base_url is None:

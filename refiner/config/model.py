@@ -137,6 +137,12 @@ class RefineConfig:
     db: Path | None = setting(None, "path", "the database file", identity=False, derived="in the output folder")
     yes: bool = setting(False, "switch", "answer yes to every question", identity=False)
     gate: Gate = setting(None, "choice", "which sides the gate checks", choices=("off", "failure", "both"), preset=True)
+    contrast: Literal["measured", "judge"] = setting(
+        "measured",
+        "choice",
+        "what cannot be measured: left so, or judge = a model says yes or no to single runs, their outcome hidden",
+        choices=("measured", "judge"),
+    )
     gate_q: float = setting(0.05, "number", "the false discovery rate up to which a contrast counts", limit=_RATE)
     max_undecided: int = setting(20, "whole", "the most proposals without a measured cause", limit=_AT_LEAST_0)
     window: int = setting(
@@ -270,6 +276,8 @@ def result_fields(config: RefineConfig) -> dict[str, str]:
     if config.analyst == "offline":
         for name in ("model", "gate_model", "votes", "redact"):
             del kept[name]
+    if config.contrast == "measured":
+        del kept["contrast"]  # what was refined before there was a choice stays the same refinement
     if config.embedding_host is None:
         del kept["embedding_base_url"]
     return {name: _word(value) for name, value in kept.items()}

@@ -10,6 +10,7 @@ from refiner import behaviours
 from refiner.conditions import breakers_elsewhere
 from refiner.gate import contrast as measured
 from refiner.gate import verdict
+from refiner.gate.sample import equal_sample
 from refiner.ids import content_key
 from refiner.mining import classes_of, subject_of
 from refiner.ports import JudgeRequest, Labelled, Records, Ruling, Tools
@@ -21,7 +22,8 @@ from refiner.types import Contrast, ContrastTable, Criterion, Proposal, Side, St
 class Gate:
     """Yields one `Verdict` a proposal of the gated sides, in the order of the proposals.
 
-    `published`: the analyst answers one question, and its answer is the verdict.
+    `published`: the analyst answers one question, and its answer is the verdict. `judged_contrast`: what the answers of
+    a judged contrast depend on; proposals whose contrast cannot be measured get a sample for it. Empty: none is judged.
     """
 
     analyst: str
@@ -29,6 +31,7 @@ class Gate:
     gate_q: float = 0.05
     votes: int = 1
     published: bool = False
+    judged_contrast: str = ""
     name: str = "gate"
     version: int = 1
 
@@ -37,9 +40,16 @@ class Gate:
         table: ContrastTable = records.produced("contrast")[0]
         for proposal in (one for one in records.produced("fold") if isinstance(one, Proposal)):
             if proposal.side in self.sides:
-                request = JudgeRequest(proposal, *_case(proposal, items, table), records.skill())
-                seen = [(item.trace.id, item.trace.revision, item.outcome.key) for item in request.traces]
-                parts = (proposal.key, request.ruling, seen, request.skill.key)
+                sample = equal_sample(items) if self.judged_contrast and proposal.behaviour is None else ()
+                request = JudgeRequest(proposal, *_case(proposal, items, table), records.skill(), sample)
+                seen = [(item.trace.id, item.trace.revision, item.outcome.key) for item in (*request.traces, *sample)]
+                parts = (
+                    proposal.key,
+                    request.ruling,
+                    seen,
+                    request.skill.key,
+                    *([self.judged_contrast] if sample else ()),
+                )
                 key = content_key(self.name, self.version, self.analyst, self.gate_q, *parts)
                 yield Step(self.name, proposal.theme, key, request)
 

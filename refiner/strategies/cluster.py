@@ -44,7 +44,8 @@ def undecided_limit(config: RefineConfig) -> int | None:
 def gate(config: RefineConfig, tools: Tools) -> Gate:
     """The gate as the preset asks its questions."""
     votes, published = config.votes if config.analyst == "model" else 1, not config.rules.check_quotes
-    return Gate(tools.analyst.identity_for("gate"), gated_sides(config), config.gate_q, votes, published)
+    judged = tools.analyst.identity_for("judged_contrast") if config.contrast == "judge" else ""
+    return Gate(tools.analyst.identity_for("gate"), gated_sides(config), config.gate_q, votes, published, judged)
 
 
 def stages(config: RefineConfig, tools: Tools) -> list[Stage]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from refiner.config import RefineConfig
 from refiner.errors import StoreError
+from refiner.gate.sample import A_SIDE
 from refiner.ports import Tools
 from refiner.rendering import SPAN_LIMIT
 from refiner.types import Trace
@@ -148,10 +149,12 @@ def expected_of(config: RefineConfig, sizes: Sequence[int]) -> dict[str, Any]:
     proposal = min(_A_GROUP * 350 + 3 * _PROMPT, asked)
     summaries = 0 if config.summarizer == "none" else n
     judged = 0 if config.gate == "off" else groups * config.votes
+    blind = 0 if config.contrast == "measured" or config.gate == "off" else groups * min(2 * A_SIDE, n)
     planned = [
         Planned("summarise", model, summaries, read, _REPLY),
         Planned("propose", model, groups, proposal, _REPLY),
         Planned("gate", config.gate_model or model, judged, proposal, _REPLY),
+        Planned("judged_contrast", config.gate_model or model, blind, read, _REPLY // 4),
         Planned("merge", model, 1, proposal, 2 * _REPLY),
     ]
     total = sum(forecast(planned, load()).values(), Spend())

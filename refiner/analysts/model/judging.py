@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from refiner import behaviours, prompts
-from refiner.analysts.model import skilltext
+from refiner.analysts.model import contrasting, skilltext
 from refiner.analysts.model.budgets import head_and_tail, packed, room, shown, tokens
 from refiner.analysts.model.calling import SYSTEM, Caller, Question, together
 from refiner.analysts.model.citations import check
@@ -58,10 +58,16 @@ def _all_unknown(reason: str) -> tuple[Criterion, ...]:
 
 def _four(caller: Caller, settings: Settings, request: JudgeRequest) -> tuple[Criterion, ...]:
     runs = _runs(request)
-    votes = together(
-        [lambda vote=vote: _vote(caller, settings, request, runs, vote) for vote in range(settings.votes)]  # type: ignore[misc]
-    )
+    asked: list[Callable[[], Any]] = [
+        lambda vote=vote: _vote(caller, settings, request, runs, vote)  # type: ignore[misc]
+        for vote in range(settings.votes)
+    ]
+    answers = together([*asked, *contrasting.questions(caller, settings, request)])
+    votes, seen = answers[: settings.votes], answers[settings.votes :]
     found = [_majority([vote[place] for vote in votes]) for place in range(len(ASKED))]
+    if request.sample:
+        contrast = contrasting.judged(seen, request.sample, request.proposal.side)
+        found = [contrasting.weighed(one, contrast, settings.gate_q) if one.name == "causes" else one for one in found]
     counted = harmful(request)
     return tuple(counted if one.name == "harmful" and counted.answer == "yes" else one for one in found)
 

@@ -19,6 +19,7 @@ PROMPTS = {
     "propose": ("propose_failure", "propose_success"),
     "recur": ("propose_failure", "propose_success"),
     "gate": ("judge",),
+    "judged_contrast": ("contrast",),
     "merge": ("merge", "anchor"),
 }
 _OTHER: dict[Side, str] = {"failure": "_success", "success": "_failure"}
@@ -41,6 +42,7 @@ class Settings:
     show_contrast: bool = True
     published_gate: bool = False
     merge: Literal["rewrite", "anchored"] = "anchored"
+    gate_q: float = 0.05
 
     def identity_for(self, stage: str, side: Side | None = None) -> str:
         """Everything but the material that the replies of a stage (of one side, where given) depend on, as one text."""
@@ -60,6 +62,7 @@ class Settings:
             "propose": (self.model, *shown),
             "recur": (self.model, *shown),
             "gate": (self.gate_model, self.votes, self.check_quotes, self.published_gate, behaviours.VERSION),
+            "judged_contrast": (self.gate_model, self.gate_q),
             "merge": (self.model, self.merge),
         }
         return of_stage[stage]
