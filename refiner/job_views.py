@@ -35,7 +35,7 @@ class FailureRow:
 class JobView:
     """How a refinement goes. `stage`: at work, or the last one. `error`: why it stopped. `reviewable`: `report` works.
 
-    `seconds` counts from the latest start or resume to its end.
+    `cancelling`: it runs, and ends after the step at work. `seconds` counts from the latest start or resume to its end.
     `usage`: what was taken of a model so far; empty when none was asked. `asks`: how it is asked; None = it is not.
     """
 
@@ -50,6 +50,7 @@ class JobView:
     reviewable: bool
     usage: dict[str, Any] = field(default_factory=dict)
     asks: Asks | None = None
+    cancelling: bool = False
 
 
 @dataclass(frozen=True, slots=True)

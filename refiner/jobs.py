@@ -82,6 +82,11 @@ class Worker:
             current.why = current.why or why
             return True
 
+    def is_cancelled(self, name: str) -> bool:
+        """Whether this job is still at work and was asked to stop by a person."""
+        current = self._current
+        return current is not None and current.name == name and current.why == "cancel"
+
     def join(self, seconds: float | None = None) -> bool:
         """Waits until no job is at work; False when that took longer."""
         current = self._current

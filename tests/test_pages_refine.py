@@ -114,6 +114,16 @@ def test_a_running_refinement_names_its_stages_and_can_be_cancelled(
     assert desk.commands("cancel") == [("ref-1",)]
 
 
+def test_between_the_click_and_the_end_a_refinement_is_cancelling_and_has_no_dead_control(
+    monkeypatch: pytest.MonkeyPatch, desk: FakeDesk
+) -> None:
+    run_with(desk, "running", cancelling=True)
+    app = open_app(monkeypatch, desk, "refine")
+    assert "Cancelling, 12 s after the start." in words(app)
+    assert "The step at work ends first." in words(app)
+    assert not {"start", "job_cancel", "job_resume", "job_rerun"} & {button.key for button in app.button}
+
+
 def test_a_reload_in_mid_job_shows_the_same_job(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
     run_with(desk, "running")
     assert "Now: proposals" in words(open_app(monkeypatch, desk, "refine", refinement="ref-1"))
@@ -240,3 +250,17 @@ def test_a_server_started_for_a_result_opens_on_its_skill_once(
     app = open_app(monkeypatch, desk)
     app.run()
     assert went == [("skill", "ref-7")]
+
+
+def test_advanced_settings_are_as_they_were_when_the_page_is_come_back_to(
+    monkeypatch: pytest.MonkeyPatch, desk: FakeDesk
+) -> None:
+    app = open_app(monkeypatch, desk, "refine")
+    app.number_input(key="set_gate_q").set_value(0.2).run()
+    app.toggle(key="set_holdout_on").set_value(True).run()
+    app.slider(key="set_holdout").set_value(0.3).run()
+    app.switch_page(str(Path("pages") / "corpus.py")).run()
+    assert not app.number_input
+    app.switch_page(str(Path("pages") / "refine.py")).run()
+    app.button(key="start").click().run()
+    assert desk.commands("start")[-1][1] == {"gate_q": 0.2, "holdout": 0.3}

@@ -19,6 +19,7 @@ from rooms import Clock, fill, opened, refine, upload
 import refiner
 from refiner.analysts.offline import OfflineAnalyst
 from refiner.errors import BadReply, ConfigError, JobRunning, LabelError, NotReady, StoreError
+from refiner.job_views import JobView
 from refiner.resources import SAMPLE_DATA
 from refiner.workspace import Workspace
 
@@ -114,10 +115,18 @@ def test_two_refinements_never_run_at_once(desk: Workspace, monkeypatch: pytest.
 def test_after_a_cancel_what_is_finished_can_be_reviewed_and_resumed(
     desk: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at_call(monkeypatch, 10, lambda: desk.cancel(str(desk.running())))
+    between: list[JobView] = []
+
+    def cancel() -> None:
+        name = str(desk.running())
+        desk.cancel(name)
+        between.append(desk.job(name))
+
+    at_call(monkeypatch, 10, cancel)
     refinement_id = refine(desk, fill(desk, doubled()))
     job = desk.job(refinement_id)
-    assert (job.status, job.reviewable) == ("cancelled", True)
+    assert [(one.status, one.cancelling) for one in between] == [("running", True)]
+    assert (job.status, job.reviewable, job.cancelling) == ("cancelled", True, False)
     assert 0 < len(desk.report(refinement_id).summaries) < 96
     assert desk.report(refinement_id).clusterings == ()
     assert desk.review(refinement_id).items == ()

@@ -164,7 +164,7 @@ def editor(item: Item) -> None:
     """The text of the change to be edited; accepted by the bar or by Ctrl/Cmd+Enter."""
     waiting = mode(item)
     if waiting and waiting.kind == "edit":
-        st.text_area("Text that goes into the skill", key=TEXT, height=140)
+        st.text_area("Text that goes into the skill", key=TEXT, height=140, persist_state="session")
 
 
 def bar(seat: Seat) -> None:

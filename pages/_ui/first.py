@@ -20,7 +20,9 @@ def draw() -> None:
         cards.line("It stays apart from corpora of your own and goes away with one click.")
     with right, st.container(key="first_own", border=True):
         st.subheader("Use your own runs", anchor=False)
-        name = st.text_input("Name of the corpus", value="my runs", key="first_name", max_chars=60)
+        name = st.text_input(
+            "Name of the corpus", value="my runs", key="first_name", max_chars=60, persist_state="session"
+        )
         uploads.traces(name or "", new=True)
         with st.expander("What a file must look like", key="first_schema"):
             uploads.schema()

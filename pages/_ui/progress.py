@@ -51,6 +51,8 @@ def headline(job: JobView) -> str:
     """One line: how it stands, for how long, and what it is at."""
     if job.asks and job.asks.stopped == "waiting":
         return f"Waiting for {count(job.asks.waiting, 'reply', 'replies')}."
+    if job.cancelling:
+        return f"Cancelling, {duration(job.seconds)} after the start."
     words = f"{STATES.get(job.status, job.status)} {LINKS.get(job.status, 'after')} {duration(job.seconds)}."
     at_work = next((one for one in job.stages if one.state == "running"), None)
     return f"{words} {_left(at_work)}" if at_work and job.status == "running" else words
@@ -71,6 +73,9 @@ def actions(job: JobView) -> None:
     """What can be done with it now, and nothing else."""
     limits = going_on(job) if job.status != "running" else {}
     with st.container(key="job_actions", horizontal=True, vertical_alignment="center", gap="small"):
+        if job.cancelling:
+            cards.line("The step at work ends first. What is finished is then merged and can be reviewed.")
+            return
         if job.status == "running":
             st.button("Cancel", key="job_cancel", icon=":material/stop:", on_click=cancel, args=(job.refinement_id,))
             cards.line("What is finished is kept and can be reviewed.")
@@ -88,8 +93,7 @@ def actions(job: JobView) -> None:
 
 def cancel(refinement: str) -> None:
     """Stops a running refinement."""
-    if cards.attempt(session.workspace().cancel, refinement):
-        cards.notice("say", "Cancelled. What is finished is being merged; it can be reviewed in a moment.")
+    cards.attempt(session.workspace().cancel, refinement)
 
 
 def going_on(job: JobView) -> dict[str, float | None]:

@@ -152,7 +152,7 @@ def other_result() -> None:
         return
     with holder:
         cards.line("The folder named with --out. It is copied, never changed, and shown as its automatic merge.")
-        folder = st.text_input("Folder", key=FOLDER, placeholder="build/sample")
+        folder = st.text_input("Folder", key=FOLDER, persist_state="session", placeholder="build/sample")
         if st.button("Open", key="sk_open_yes", disabled=not (folder or "").strip()):
             with st.spinner("Reading the result"):
                 done = cards.attempt(session.workspace().open_result, Path((folder or "").strip()).expanduser())

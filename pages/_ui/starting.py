@@ -100,7 +100,7 @@ def _agreed(estimate: Estimate) -> bool:
     hosts = " and ".join(estimate.unasked)
     words = f"Text of your traces, without secrets, e-mails and home paths, will be sent to {hosts}."
     cards.card("warn", f"{words} You are asked this once.", "Before anything leaves this machine")
-    return st.checkbox(f"Send it to {label(hosts, 200)}", key=f"agree_{hosts}")
+    return st.checkbox(f"Send it to {label(hosts, 200)}", key=f"agree_{hosts}", persist_state="session")
 
 
 def _words(estimate: Estimate, reader: model.Chosen, limits: dict[str, Any]) -> str:

@@ -29,6 +29,7 @@ def draw(name: str, skill: SkillView | None) -> None:
             required=True,
             format_func=WAYS.__getitem__,
             key="skill_way",
+            persist_state="session",
         )
         {"upload": _upload, "paste": _paste, "none": _none}[way or "upload"](name)
     with right:
@@ -68,7 +69,13 @@ def _upload(name: str) -> None:
 
 
 def _paste(name: str) -> None:
-    st.text_area("The text of the skill", key="skill_text", height=320, placeholder="---\nname: my-skill\n...")
+    st.text_area(
+        "The text of the skill",
+        key="skill_text",
+        height=320,
+        persist_state="session",
+        placeholder="---\nname: my-skill\n...",
+    )
     st.button("Use this text", key="skill_paste", type="primary", on_click=_pasted, args=(name,))
 
 
@@ -82,7 +89,9 @@ def _pasted(name: str) -> None:
 
 def _none(name: str) -> None:
     cards.line("Everything that is learned is appended to a skeleton.")
-    st.text_input("Name of the new skill", key="skill_new_name", max_chars=64, placeholder="my-skill")
+    st.text_input(
+        "Name of the new skill", key="skill_new_name", max_chars=64, persist_state="session", placeholder="my-skill"
+    )
     st.button("Start from the skeleton", key="skill_none", type="primary", on_click=_emptied, args=(name,))
 
 

@@ -148,7 +148,7 @@ class Workspace(ReviewDesk, EvidenceDesk):
 
     def estimate(self, name: str, settings: Mapping[str, Any]) -> Estimate:
         """What a refinement would take; `blocked` says why it cannot be started."""
-        running = self._worker.running() is not None
+        running = self.running() is not None
         return self._running.planner.estimate(self._corpora.entry(name), settings, running)
 
     def start(self, name: str, settings: Mapping[str, Any], keys: Keys = NO_KEYS) -> str:
@@ -163,8 +163,10 @@ class Workspace(ReviewDesk, EvidenceDesk):
         return self._progress.job(refinement_id)
 
     def running(self) -> str | None:
-        """The refinement at work, or None."""
-        return self._worker.running()
+        """The refinement at work, or None; one that has said how it ended is not at work any more."""
+        name = self._worker.running()
+        job = self._room.store.job(name) if name else None
+        return name if job and job.status == "running" else None
 
     def cancel(self, refinement_id: str) -> None:
         """Stops a refinement after the step at work; what is finished is kept and can be reviewed."""

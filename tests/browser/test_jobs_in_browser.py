@@ -28,7 +28,7 @@ class Held:
 
     @property
     def environ(self) -> dict[str, str]:
-        return {"HOLD": str(self.pipe), "PYTHONPATH": str(HOLD)}
+        return {"HOLD": str(self.pipe), "PYTHONPATH": f"{HOLD}{os.pathsep}{helpers.ROOT}"}
 
     def release(self) -> None:
         """Lets the refinement go on that waits; no later step waits."""
@@ -84,10 +84,14 @@ def test_a_cancelled_refinement_keeps_what_is_finished(held: Held, tabs: Tabs) -
         screen = tabs(app.url)
         begin(screen)
         screen.click("job_cancel")
-        screen.says("Cancelled. What is finished is being merged")
+        expect(screen.at("job")).to_contain_text("Cancelling, ")
+        screen.says("The step at work ends first")
+        expect(screen.at("job_cancel")).to_have_count(0)
         held.release()
         expect(screen.at("job_resume")).to_be_visible()
-        expect(screen.page.locator(".st-key-job")).to_contain_text("Cancelled after")
+        expect(screen.at("job")).to_contain_text("Cancelled after")
+        expect(screen.at("job_cancel")).to_have_count(0)
+        expect(screen.at("start")).to_be_visible()
 
 
 def test_a_refinement_whose_server_was_killed_is_interrupted_and_goes_on_where_it_was(held: Held, tabs: Tabs) -> None:
