@@ -144,3 +144,30 @@ def test_a_zip_is_a_skill_and_other_files_are_refused_with_what_is_taken(
         archive.writestr("demo/../../out.md", "out")
     assert ran(capsys, "install", tmp_path / "evil.zip", "--target", tmp_path / "evil")[0] == 1
     assert not (tmp_path / "out.md").exists() and not (tmp_path / "evil" / "demo" / "SKILL.md").exists()
+
+
+def test_two_skills_are_merged_and_contradictions_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    for name, line in (("a", "- Always ask first."), ("b", "- Never ask first.")):
+        (there / name).mkdir(parents=True)
+        (there / name / "SKILL.md").write_bytes(skill(line, name=name))
+    code, out, _ = ran(capsys, "merge", "a", "b", "--target", there)
+    assert code == 0 and "Against each other" in out and "a stays as it is" in out
+    assert (there / "b" / "SKILL.md").read_bytes() == skill("- Never ask first.", "- Always ask first.", name="b")
+    assert ran(capsys, "merge", "a", "b", "--target", there, "--similarity", "7")[0] == 2
+    assert ran(capsys, "merge", "a", "b", "--target", there, "--delete-source")[0] == 0
+    assert not (there / "a").exists()
+
+
+def test_a_foreign_history_comes_in_and_goes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "there" / "demo"
+    (folder / ".skillup").mkdir(parents=True)
+    old = skill("- old").decode()
+    line = json.dumps({"version": 4, "timestamp": "2026-01-05", "source": "x", "note": "", "text": old})
+    (folder / ".skillup" / "history.jsonl").write_text(f"{line}\nnonsense\n")
+    code, out, _ = ran(capsys, "import", folder)
+    assert code == 0 and "history.jsonl:2: this is no JSON" in out and "1 version taken in" in out
+    assert (folder / "SKILL.md").read_bytes() == skill("- old")
+    assert ran(capsys, "export", "demo", "--target", folder.parent)[0] == 0
+    assert (folder / ".skillup" / "history.jsonl").read_text() == f"{line}\n"
+    assert ran(capsys, "import", tmp_path)[0] == 1

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from refiner.errors import Conflict, SkillError
 from refiner.installs.installing import install, outlook, rollback, status
+from refiner.installs.joining import join
 from refiner.installs.origins import written
 from refiner.installs.package import Package
 from refiner.installs.threeway import CHOICES, Choice, weave
@@ -139,7 +140,8 @@ def test_what_was_rolled_back_can_be_installed_again(tmp_path: Path) -> None:
 
 
 def test_a_skill_that_held_out_tasks_speak_against_takes_a_reason(tmp_path: Path) -> None:
-    held = {"opened": True, "accepted": {"coverage": {"tasks": 0, "of": 11}, "exposure": {"tasks": 3, "of": 9}}}
+    counted = {"covered": 0, "failing": 11, "exposed": 3, "passing": 9}
+    held = {"state": "opened", "accepted": counted, "exposure_without_coverage": True}
     made = package("- one")
     bad = Package(made.files, origin=written({"held_out": held}), name="demo")
     with pytest.raises(SkillError, match="none of 11 failing and 3 of 9 passing ones"):
@@ -147,10 +149,7 @@ def test_a_skill_that_held_out_tasks_speak_against_takes_a_reason(tmp_path: Path
     assert not (tmp_path / "demo" / "SKILL.md").exists()
     done = install(opened(tmp_path / "demo"), bad, override="a person looked at the three")
     assert done.version.more["override"] == "a person looked at the three"
-    for good in (
-        {**held, "opened": False},
-        {**held, "accepted": {**held["accepted"], "coverage": {"tasks": 1, "of": 11}}},
-    ):  # type: ignore[dict-item]
+    for good in ({**held, "exposure_without_coverage": False}, {"state": "sealed"}):
         fine = Package(made.files, origin=written({"held_out": good}), name="demo")
         assert install(opened(tmp_path / "fine"), fine).version.more.get("override") is None
 
@@ -167,7 +166,7 @@ CHOICE: st.SearchStrategy[Any] = st.sampled_from(CHOICES)
 
 
 class Life(RuleBasedStateMachine):
-    """Any order of installs, edits by hand, refinements and rollbacks."""
+    """Any order of installs, edits by hand, refinements, rollbacks and merges."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -221,6 +220,13 @@ class Life(RuleBasedStateMachine):
         wanted = store.files(store.versions()[number - 1])
         rollback(store, number)
         assert store.working().files == wanted
+        self.remember()
+
+    @rule(body=BODY)
+    def merge_another_in(self, body: list[str]) -> None:
+        other = self.root / f"other-{len(self.seen)}"
+        install(opened(other), package(*body))
+        join(opened(other), opened(self.folder), delete_source=len(body) % 2 == 0)
         self.remember()
 
     @invariant()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from refiner.cli import skills_text as text
 from refiner.cli.console import safe
 from refiner.errors import Conflict, UsageError
+from refiner.skills.loading import FOREIGN_HISTORY
 
 if TYPE_CHECKING:
     from refiner.installs.store import Store
@@ -46,12 +47,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     back = command("rollback", _rollback, "bring an earlier version back, as a new one")
     back.add_argument("name", nargs="?", metavar="SKILL")
     back.add_argument("--to", type=int, required=True, metavar="N", help="the version to bring back")
+    _add_merge(command("merge", _merge, "put one skill into another; lines that both say are said once"))
+    taken = command("import", _import, "take in the history that another tool kept, .skillup/history.jsonl")
+    taken.add_argument("source", type=Path, metavar="SOURCE", help="that file, or the skill's folder")
+    taken.add_argument("--name", metavar="SKILL", help="the skill it belongs to (default: the folder it lies in)")
+    given = command("export", _export, "write the versions as such a history")
+    given.add_argument("name", nargs="?", metavar="SKILL")
+    given.add_argument("--out", type=Path, metavar="FILE", help="default: .skillup/history.jsonl beside the skill")
     _add_install(command("install", _install, "install a skill, on top of what was edited by hand"))
 
 
 def run(arguments: argparse.Namespace) -> int:
     done: int = arguments.action(arguments)
     return done
+
+
+def _add_merge(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SRC", help="the skill whose lines are taken; it stays as it is")
+    parser.add_argument("destination", metavar="DST", help="the skill that gets them")
+    parser.add_argument("--delete-source", action="store_true", help="remove the source's folder afterwards")
+    parser.add_argument(
+        "--similarity", type=float, default=0.75, metavar="X", help="from 0 to 1: lines this alike are one (0.75)"
+    )
 
 
 def _add_install(parser: argparse.ArgumentParser) -> None:
@@ -128,6 +145,46 @@ def _rollback(arguments: argparse.Namespace) -> int:
 
     store = _open(arguments)
     print(text.written(store.folder, rollback(store, arguments.to), "is what it was already"))
+    return 0
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    from refiner.installs.joining import join
+    from refiner.installs.places import pick
+    from refiner.installs.store import store_of
+
+    if not 0 < arguments.similarity <= 1:
+        raise UsageError(f"--similarity {arguments.similarity}: give a number above 0 and up to 1")
+    source, destination = (
+        store_of(pick(name, arguments.target).folder) for name in (arguments.source, arguments.destination)
+    )
+    done = join(source, destination, similarity=arguments.similarity, delete_source=arguments.delete_source)
+    print(text.joined(source.folder, destination.folder, done))
+    return 0
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from refiner.installs.foreign import history_file, import_history
+    from refiner.installs.places import pick, where_to
+    from refiner.installs.store import store_of
+
+    file = history_file(arguments.source)
+    inside = file.parent.parent if file.parent.name == FOREIGN_HISTORY else None
+    if arguments.target:
+        folder = where_to(arguments.name or (inside or file.parent).resolve().name, arguments.target)
+    elif inside is not None and arguments.name is None:
+        folder = inside
+    else:
+        folder = pick(arguments.name, None).folder
+    print(text.imported(folder, import_history(store_of(folder), file)))
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from refiner.installs.foreign import export_history
+
+    file, count = export_history(_open(arguments), arguments.out)
+    print(safe(f"Written: {file}, {count} version{'s' * (count != 1)}"))
     return 0
 
 

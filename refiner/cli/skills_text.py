@@ -11,7 +11,9 @@ from refiner.cli.console import safe, table
 from refiner.installs.records import WORDS
 
 if TYPE_CHECKING:
+    from refiner.installs.foreign import Imported
     from refiner.installs.installing import Installed, Status
+    from refiner.installs.joining import Joined
     from refiner.installs.listing import Listed, Listing
     from refiner.installs.records import Version
     from refiner.installs.threeway import Hunk
@@ -105,6 +107,37 @@ def written(folder: Path, done: Installed, unchanged: str) -> str:
     if not done.new:
         return safe("\n".join([*kept, f"{folder} {unchanged}: version {done.version.number}. Nothing was written."]))
     return safe("\n".join([*kept, f"{folder}: version {done.version.number}, {WORDS[done.version.source]}."]))
+
+
+def joined(source: Path, destination: Path, done: Joined) -> str:
+    """What a merge of two skills did, contradictions first."""
+    found = done.folded
+    lines = [f"Against each other (both lines are in {destination.name} now; decide by hand):"] * bool(
+        found.contradictions
+    )
+    lines += [line for one in found.contradictions for line in (f"  {one.destination}", f"  {one.source}", "")]
+    lines += ["Said by both, kept once:"] * bool(found.folded)
+    lines += [f"  {one.score:.2f}  {one.source}  =  {one.destination}" for one in found.folded]
+    lines += ["Added:"] * bool(found.added) + [f"  {words}" for words in found.added]
+    lines += [f"Renamed: {old} -> {new}" for old, new in sorted(found.renamed.items())]
+    lines += [f"Not taken from its front matter: {', '.join(found.left)}"] * bool(found.left)
+    lines.append(written(destination, done.installed, "says all of it already"))
+    lines.append(f"{source} was removed; its versions are in the log." if done.deleted else f"{source} stays as it is.")
+    return safe("\n".join(lines))
+
+
+def imported(folder: Path, done: Imported) -> str:
+    """What an import brought in, and what it could not use."""
+    lines = [f"Not used: {words}" for words in done.skipped]
+    if done.gaps:
+        lines.append(f"Numbers that are missing in it: {', '.join(map(str, done.gaps))}.")
+    if done.installed is None:
+        return safe("\n".join([*lines, f"{folder}: every version of it is in the log already. Nothing was written."]))
+    head = done.installed.version.number
+    lines.append(
+        f"{folder}: {done.versions} version{'s' * (done.versions != 1)} taken in; the newest is version {head}."
+    )
+    return safe("\n".join(lines))
 
 
 def hunks(found: Sequence[Hunk]) -> str:

@@ -97,8 +97,7 @@ def _past(versions: Sequence[Version]) -> list[Version]:
     at = versions[-1] if versions else None
     while at is not None:
         past.append(at)
-        brought_back = versions[int(at.more["to"]) - 1].id if at.source == "rollback" else None
-        at = by_id.get(brought_back or (at.parents or ("",))[0])
+        at = by_id.get(str(at.more.get("to") or (at.parents or ("",))[0]))
     return past
 
 
@@ -128,7 +127,7 @@ def install(
         known = store.files(seen.head) if seen.head else {}
         origin = origins.joined(store.origin(seen.head), known, package.origin, package.files, files)
         entry = Entry(_tree(files, seen), "installed", note or package.note, origin, _said(more), offered=package.files)
-        return _written(store, [*caught_up(store), entry])
+        return write(store, [*caught_up(store), entry])
 
 
 def _decided(seen: Outlook, choices: Mapping[int, Choice], override: str) -> dict[str, bytes]:
@@ -170,7 +169,8 @@ def caught_up(store: Store) -> list[Entry]:
     return [Entry(tree, "hand", ", ".join(edited), origin)]
 
 
-def _written(store: Store, entries: Sequence[Entry]) -> Installed:
+def write(store: Store, entries: Sequence[Entry]) -> Installed:
+    """Writes entries, the last one of which is what was asked for. Called inside `store.locked()`."""
     before = store.versions()
     version = store.write(entries)
     added = store.versions()[len(before) :]
@@ -183,15 +183,15 @@ def rollback(store: Store, number: int, note: str = "") -> Installed:
     with store.locked():
         wanted = numbered(store.versions(), number)
         origin = origins.remembering(store.origin(wanted), store.origin(store.head()))
-        entry = Entry(store.tree(wanted), "rollback", note or f"to version {number}", origin, {"to": number})
-        return _written(store, [*caught_up(store), entry])
+        entry = Entry(store.tree(wanted), "rollback", note or f"to version {number}", origin, {"to": wanted.id})
+        return write(store, [*caught_up(store), entry])
 
 
 def keep(store: Store, note: str = "") -> Installed | None:
     """Keeps what lies in the folder as a version when it is not one yet; None when it is."""
     with store.locked():
         entries = caught_up(store)
-        return _written(store, entries) if entries else None
+        return write(store, entries) if entries else None
 
 
 def override_of(version: Version | None) -> str:

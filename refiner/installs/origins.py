@@ -21,22 +21,15 @@ def exposed(provenance: Mapping[str, Any]) -> str | None:
     None when it was not, when the estimate was never opened, or when nothing was held out.
     """
     held = provenance.get("held_out")
-    if not isinstance(held, dict) or not held.get("opened") or not isinstance(held.get("accepted"), dict):
+    if not isinstance(held, dict) or held.get("state") != "opened" or not held.get("exposure_without_coverage"):
         return None
-    coverage, exposure = (_tasks(held["accepted"].get(name)) for name in ("coverage", "exposure"))
-    if coverage is None or exposure is None or coverage[0] > 0 or exposure[0] == 0:
-        return None
+    found = held.get("accepted")
+    counted = found if isinstance(found, dict) else {}
+    failing, shown, passing = (counted.get(name, "?") for name in ("failing", "exposed", "passing"))
     return (
-        f"on the held-out tasks its changes meet none of {coverage[1]} failing and {exposure[0]} of {exposure[1]} "
-        "passing ones (exposure without coverage)"
+        f"on the held-out tasks its changes meet none of {failing} failing and {shown} of {passing} passing ones "
+        "(exposure without coverage)"
     )
-
-
-def _tasks(found: Any) -> tuple[int, int] | None:
-    try:
-        return int(found["tasks"]), int(found["of"])
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 def moved(origin: bytes | None, before: Files, after: Files) -> bytes | None:
@@ -117,6 +110,17 @@ def earlier_lines(
         for one in _followed(row, before, after)
     ]
     return [*found, *further]
+
+
+def together(
+    mine: bytes | None, mine_files: Files, theirs: bytes | None, their_files: Files, files: Files
+) -> bytes | None:
+    """The provenance of a merge of two skills: the first one's, with the lines and the trials of the second."""
+    if theirs is None:
+        return moved(mine, mine_files, files)
+    found = read_origin(remembering(moved(mine, mine_files, files) or written({}), theirs))
+    earlier = [*_own_earlier(found), *earlier_lines(read_origin(theirs), their_files, files, None)]
+    return written({**found, "earlier": earlier} if earlier else found)
 
 
 def remembering(origin: bytes | None, other: bytes | None) -> bytes | None:
