@@ -28,6 +28,16 @@ def written_lines(change: Change) -> Iterator[tuple[Edit, str]]:
                 yield edit, line
 
 
+def prose_lines(change: Change) -> Iterator[tuple[Edit, str]]:
+    """The written lines that are prose: no code, no tables."""
+    fenced = False
+    for edit, line in written_lines(change):
+        if re.match(r"\s*(?:`{3,}|~{3,})", line):
+            fenced = not fenced
+        elif not fenced and not line.lstrip().startswith("|"):
+            yield edit, line
+
+
 def skill_text(base: SkillVersion) -> str:
     """All text of a skill: every file that is UTF-8, one after the other."""
     return "\n".join(_text(base.files[path]) for path in sorted(base.files))

@@ -7,35 +7,31 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from refiner.audits.added import added_lines, skill_text
-from refiner.types import Change, Finding, SkillVersion
+from refiner.audits.injection_words import (
+    CREDENTIALS,
+    FORGETTING,
+    HARMLESS_ASK,
+    IGNORE,
+    MID_SENTENCE,
+    PROGRAMS,
+    SHELL_FENCES,
+)
+from refiner.types import Change, Edit, Finding, SkillVersion
 
-_SECRET = (
-    r"(?:pass(?:word|phrase|code)|api[ _-]?key|access key|private key|secret|credential|token|login|pin|cvv|ssn)s?"
-)
-_ASK = r"(?:ask|request|enter|provide|send|share|paste|reveal|show|print|collect|give|type|submit|e-?mail|upload)"
-_OTHERS = r"(?:instruction|rule|guideline|polic(?:y|ie)|prompt|direction|section|skill|message|safeguard|restriction)s?"
-_IGNORE = (
-    r"(?:ignore|disregard|forget|override|overrule|bypass|skip|supersedes?|instead of following"
-    r"|do not (?:follow|obey|apply|heed))"
-)
-_PROGRAMS = (
-    r"(?:curl|wget|bash|sh|zsh|sudo|rm\s+-\w+|chmod|chown|eval|exec|nc|ncat|ssh|scp|rsync|powershell|pwsh|iex"
-    r"|invoke-\w+|python3?\s+-[cm]|perl\s+-e|node\s+-e|pip3?\s+install|npm\s+(?:install|i)|npx|apt(?:-get)?\s+install"
-    r"|git\s+(?:clone|push|remote)|docker|crontab|dd\s+if=|mkfs|kill)"
-)
 _PATTERNS = (
     ("a URL", re.compile(r"\b(?:https?|ftp|file|ssh|data|javascript):\S+|\bwww\.\S+", re.IGNORECASE)),
     (
         "a shell command",
-        re.compile(rf"(?:^|[`$>|;&]\s*|\b(?:run|execute):?\s+){_PROGRAMS}(?=\s)[^`\n]*", re.IGNORECASE),
+        re.compile(rf"(?:^|[`$>|;&]\s*|\b(?:run|execute):?\s+){PROGRAMS}(?=\s)[^`\n]*", re.IGNORECASE),
     ),
+    ("a shell command", re.compile(MID_SENTENCE)),
     ("a shell command", re.compile(r"\|\s*(?:ba|z)?sh\b|\$\([^)]*\)|&&\s*\w+|>\s*/(?:dev|etc|tmp)\S*")),
-    ("a credential request", re.compile(rf"\b{_ASK}\b[^.\n]{{0,60}}\b{_SECRET}\b", re.IGNORECASE)),
-    ("an instruction to ignore others", re.compile(rf"\b{_IGNORE}\b[^.\n]{{0,60}}\b{_OTHERS}\b", re.IGNORECASE)),
+    ("a credential request", re.compile(CREDENTIALS, re.IGNORECASE)),
+    ("an instruction to ignore others", re.compile(IGNORE, re.IGNORECASE)),
     ("hidden characters", re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\U000e0000-\U000e007f]+")),
     ("a hidden comment", re.compile(r"<!--.*?(?:-->|$)")),
 )
-
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})\s*([\w-]*)")
 
 Origin = Callable[[str], str]
 """External id of a trace in which a text stands, or ""."""
@@ -49,8 +45,8 @@ def injections(change: Change, base: SkillVersion, origin: Origin = lambda text:
     """
     known = skill_text(base)
     found: dict[str, Finding] = {}
-    for edit, line in added_lines(change, base):
-        for kind, match in suspicious(line):
+    for edit, line, in_shell in _lines(change, base):
+        for kind, match in suspicious(line, in_shell=in_shell):
             if match not in known and match not in found:
                 found[match] = _finding(change, edit.path, line, kind, match, origin(match))
     return list(found.values())
@@ -69,11 +65,30 @@ def _finding(change: Change, path: str, line: str, kind: str, match: str, trace:
     )
 
 
-def suspicious(line: str) -> Iterator[tuple[str, str]]:
-    """(kind, matching text) for everything in one line that could misuse an agent."""
+def _lines(change: Change, base: SkillVersion) -> Iterator[tuple[Edit, str, bool]]:
+    """Every added line, and whether it lies in a fence of shell commands."""
+    fence = ""
+    for edit, line in added_lines(change, base):
+        if mark := _FENCE.match(line):
+            fence = "" if fence else mark[1].lower() or "text"
+            continue
+        yield edit, line, fence in SHELL_FENCES
+
+
+def suspicious(line: str, *, in_shell: bool = False) -> Iterator[tuple[str, str]]:
+    """(kind, matching text) for everything in one line that could misuse an agent; in a shell fence, each command."""
+    if in_shell and not line.lstrip().startswith("#"):
+        yield "a shell command", line.strip().removeprefix("$ ")
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(line):
-            yield kind, match.group().strip(" `.,;)")
+            if kind != "a credential request" or not _is_forbidden(line, match):
+                yield kind, match.group().strip(" `.,;)")
+
+
+def _is_forbidden(line: str, asks: re.Match[str]) -> bool:
+    """Whether the line says not to ask."""
+    before = line[: asks.end()]
+    return bool(HARMLESS_ASK.search(before)) and not FORGETTING.search(before)
 
 
 def _visible(match: str) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
 from refiner.audits.added import added_lines, skill_text
-from refiner.audits.literals import is_all_capitals, note_values, tokens, trace_kind, words
+from refiner.audits.literals import LONG_NUMBER, digits_of, is_all_capitals, note_values, tokens, trace_kind, words
+from refiner.audits.respelled import Respelled, Spellings
+from refiner.audits.spellings import days, numbers, unmasked
 from refiner.ports import Labelled
 from refiner.types import Change, Finding, SkillVersion
 
@@ -61,9 +63,30 @@ class LeakIndex:
     def leaks(self, text: str) -> list[Leak]:
         """Everything in a text that comes from evaluator notes or from single tasks, each value once."""
         found: dict[str, Leak] = {}
-        for leak in (*self._noted(text), *self._told(text), *self._traced(text)):
-            found.setdefault(leak.match.casefold(), leak)
+        plain = unmasked(text)
+        for leak in (*self._noted(plain), *self._told(plain), *self._traced(plain), *self._respelled(text)):
+            if not any(leak.match.casefold() in known for known in found):
+                found[leak.match.casefold()] = leak
         return list(found.values())
+
+    def _respelled(self, text: str) -> Iterator[Leak]:
+        """Dates and numbers of notes, and secrets of notes and traces, however they are written."""
+        for hit in self._spellings.found(text):
+            if not self._in_base(hit) and not self._is_allowed(tuple(_folded(hit.known))):
+                yield Leak(hit.written, hit.kind, hit.source, hit.from_notes)
+
+    @cached_property
+    def _spellings(self) -> Spellings:
+        return Spellings(self._items)
+
+    def _in_base(self, hit: Respelled) -> bool:
+        """Whether the base holds the value, in whatever spelling."""
+        text = skill_text(self._base)
+        if hit.kind == "secret":
+            return hit.written in text
+        reads: Callable[[str], Iterator[tuple[str, frozenset[object]]]] = days if hit.kind == "date" else numbers
+        meant = frozenset().union(*(values for _, values in reads(hit.written)))
+        return any(values & meant for _, values in reads(text))
 
     @cached_property
     def _values(self) -> dict[str, list[_Value]]:
@@ -131,7 +154,7 @@ class LeakIndex:
 
     def _traced(self, text: str) -> Iterator[Leak]:
         """Ids, e-mails, paths and secrets of the text that stand in a training trace."""
-        for token in dict.fromkeys(tokens(text)):
+        for token in dict.fromkeys(one for written in tokens(text) for one in (written, *digits_of(written))):
             kind = trace_kind(token)
             folded = (token.casefold(),)
             if kind is None or self._is_allowed(folded) or (is_all_capitals(token) and self._is_word(token)):
@@ -209,7 +232,9 @@ def _run(parts: Sequence[str]) -> str:
 
 def _pattern(folded: Sequence[str]) -> re.Pattern[str]:
     """Finds the tokens in running text or JSON, where a line break may stand as `\\n`."""
-    return re.compile(r"(?:(?<!\w)|(?<=\\[nrt]))" + r"\W{1,4}".join(map(re.escape, folded)) + r"(?!\w)")
+    edge = r"\d" if len(folded) == 1 and folded[0].isdigit() and len(folded[0]) >= LONG_NUMBER else r"\w"
+    words_ = r"\W{1,4}".join(map(re.escape, folded))
+    return re.compile(rf"(?:(?<!{edge})|(?<=\\[nrt])){words_}(?!{edge})")
 
 
 def _loaded(text: str) -> object:
@@ -233,7 +258,7 @@ def _finding(change: Change, leak: Leak, lines: Sequence[str]) -> Finding:
     origin = "what only the evaluator knows about" if leak.from_notes else "trace"
     said = f"{leak.match!r} ({leak.kind}) comes from {origin} {leak.source}"
     advice = "state the rule without it, or release it with a reason"
-    line = next((line.strip() for line in lines if _shares(line, leak.match)), "")
+    line = next((line.strip() for line in lines if _shares(unmasked(line), leak.match)), "")
     return Finding(change.key, "leak", "quarantine", leak.match, leak.source, f"{said}: {advice}", line, advice)
 
 

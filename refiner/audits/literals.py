@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 
 SHORTEST = 4
-_TOKEN = re.compile(r"[^\s\"'`()\[\]{},;=<>|*\u201c\u201d\u2018\u2019]+")
+LONG_NUMBER = 6
+"""Digits from which a number counts as an id, and is found with letters right beside it."""
+_TOKEN = re.compile(r"[^\s\"'`()\[\]{},;=<>|*\u201c\u201d\u2018\u2019\u201e\u00ab\u00bb\u2039\u203a]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _EDGES = ".:!?$#\u20ac\u00a3%"
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -29,7 +31,8 @@ _ID = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9][\w-]{4,}|\d{6,}")
 _NUMBERED_WORD = re.compile(r"[A-Za-z]?[a-z]{2,}\d{1,3}|[A-Za-z]{3,}-\d|\d{1,4}[A-Za-z]{1,3}")
 _CAPITALS = re.compile(r"[A-Z]{5,}")
 _QUOTED = re.compile(
-    r"\"([^\"\n]{4,200})\"(?!\s*:)|(?<!\w)'([^'\n]{4,200})'(?!\w|\s*:)|`([^`\n]{4,200})`|\u201c([^\u201d\n]{4,200})\u201d"
+    r"\"([^\"\n]{4,200})\"(?!\s*:)|(?<!\w)'([^'\n]{4,200})'(?!\w|\s*:)|`([^`\n]{4,200})`|[\u201c\u201e]([^\u201c\u201d\n]{4,200})[\u201c\u201d]"
+    r"|[\u00ab\u00bb]\s?([^\u00ab\u00bb\n]{4,200})\s?[\u00ab\u00bb]"
 )
 
 
@@ -54,6 +57,12 @@ def trace_kind(token: str) -> str | None:
         return "secret"
     is_id = _ID.fullmatch(token) and not _NUMBERED_WORD.fullmatch(token) and not _DATE.fullmatch(token)
     return "id" if is_id or _CAPITALS.fullmatch(token) else None
+
+
+def digits_of(token: str) -> tuple[str, ...]:
+    """The long run of digits that a token holds beside letters, if there is one (`MRN0081902`)."""
+    found = re.fullmatch(rf"[A-Za-z]+[-_#]?(\d{{{LONG_NUMBER},}})", token)
+    return (found[1],) if found else ()
 
 
 def is_all_capitals(token: str) -> bool:
