@@ -35,8 +35,8 @@ class BesideFile:
             return None
 
 
-def led(paths: Iterable[Path]) -> dict[Path, Path]:
-    """The files that another one of them speaks for, with that other one, the outermost of several."""
+def led(paths: Iterable[Path]) -> set[Path]:
+    """The files that another one of them speaks for."""
     files = sorted(set(paths))
     leading: dict[Path, list[tuple[Path, re.Pattern[str]]]] = {}
     for path in files:
@@ -44,7 +44,7 @@ def led(paths: Iterable[Path]) -> dict[Path, Path]:
             if _is(path, name, known):
                 leading.setdefault(path.parent, []).append((path, pattern))
     found = {path: leader for path in files if (leader := _leader(path, leading))}
-    return {path: leader for path, leader in found.items() if leader not in found}
+    return {path for path, leader in found.items() if leader not in found}
 
 
 def _leader(path: Path, leading: dict[Path, list[tuple[Path, re.Pattern[str]]]]) -> Path | None:
@@ -56,7 +56,7 @@ def _leader(path: Path, leading: dict[Path, list[tuple[Path, re.Pattern[str]]]])
 
 
 def _is(path: Path, name: str, known: TraceFormat) -> bool:
-    if path.name != name:
+    if not re.fullmatch(name, path.name):
         return False
     try:
         with path.open("rb") as stream:

@@ -28,7 +28,7 @@ _WANTED = (
     "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
     "sessions of Claude Code or Codex, Inspect logs, Who&When records, Reflexion and ReAct logs, trajectories of "
     "SWE-agent, mini-swe-agent and OpenHands, Langfuse traces, OpenTelemetry spans, Harbor trials and ATIF "
-    "trajectories, Terminal-Bench runs"
+    "trajectories, Terminal-Bench runs, SpreadsheetBench transcripts"
 )
 
 Item = Trace | Outcome | EvaluatorNote | BadRecord
@@ -76,8 +76,6 @@ class _File(NamedTuple):
     name: str
     named: bool
     """Whether the caller named this file itself, rather than its folder."""
-    leader: str = ""
-    """The name of the file that speaks for this one."""
 
 
 def load(
@@ -174,7 +172,10 @@ def _report(path: str, name: str, bundles: list[_Bundle], rejected: list[BadReco
 
 
 def _walk(paths: Iterable[Path]) -> list[_File]:
-    """The files in a stable order, each once, named relative to the folder that was given (or by its own name)."""
+    """The files in a stable order, each once, named relative to the folder that was given (or by its own name).
+
+    Files for which another one speaks are read with that one, and are not among them.
+    """
     found: dict[Path, _File] = {}
     for path in paths:
         if not path.exists():
@@ -185,8 +186,8 @@ def _walk(paths: Iterable[Path]) -> list[_File]:
             known = found.get(file.path.resolve())
             if known is None or (file.named, file.name) > (known.named, known.name):
                 found[file.path.resolve()] = file
-    leaders = folders.led(file.path for file in found.values())
-    files = [file._replace(leader=leaders[file.path].name if file.path in leaders else "") for file in found.values()]
+    led = folders.led(file.path for file in found.values())
+    files = [file for file in found.values() if file.path not in led]
     return sorted(files, key=lambda file: (file.name, str(file.path)))
 
 
@@ -202,9 +203,6 @@ def _inside(folder: Path) -> Iterator[Path]:
 def _read_file(file: _File, source: Source) -> Iterator[FileRecord]:
     if not file.named and any(part.startswith(".") for part in file.name.split("/")):
         yield _skipped(file, "hidden")
-        return
-    if file.leader:
-        yield _skipped(file, f"is read together with the {file.leader} that it belongs to")
         return
     source = replace(source, beside=folders.BesideFile(file.path.parent))
     try:

@@ -238,7 +238,7 @@ class Source:
 class TraceFormat(Protocol):
     """One file in `refiner/formats/`. `sniff` is 0 (no) to 1 (certain) from the first 64 KB; `parse` streams.
 
-    A format may have `leads`: by the name of a file, a pattern of names relative to its folder. Where a file of that
+    A format may have `leads`: by a pattern of file names, one of names relative to the folder. Where a file of such a
     name is of this format, it speaks for the files that match, and they are not read by themselves.
     """
 

@@ -44,7 +44,7 @@ def detect(head: bytes) -> TraceFormat | None:
 
 
 def leaders() -> list[tuple[str, TraceFormat, re.Pattern[str]]]:
-    """The names of files that may speak for others, the format that they must be of, and the names of the others."""
+    """Patterns of the names of files that may speak for others, the format that they must be of, and of the others."""
     return [(name, known, led) for known in formats() for name, led in getattr(known, "leads", {}).items()]
 
 

@@ -456,6 +456,21 @@ def terminal_bench() -> bytes:
     return lines({"id": "run", "results": [terminal_bench_trial("t1", True), terminal_bench_trial("t2", False)]})
 
 
+def spreadsheet_task(name: str, **more: Any) -> dict[str, Any]:
+    said = [
+        f"You write code.\n### instruction\nAdd up column B {URI}\n\n### answer_position\nB9",
+        "I look.\n```python\nprint(sheet['B'])\n```",
+        "Traceback (most recent call last)\nNameError: name 'sheet' is not defined",
+        "```python\nsheet = load()\n```",
+        "",
+    ]
+    return {"id": name, "instruction_type": "Cell-Level Manipulation", "conversation": said, "solution": "x", **more}
+
+
+def spreadsheet_bench() -> bytes:
+    return lines(spreadsheet_task("13-1"), spreadsheet_task("59196"))
+
+
 SAMPLES: dict[str, bytes] = {
     "canonical": canonical(),
     "chat": chat(),
@@ -468,6 +483,7 @@ SAMPLES: dict[str, bytes] = {
     "mini-swe-agent": mini_swe_agent(),
     "openhands": openhands(),
     "otel": otel(),
+    "spreadsheet-bench": spreadsheet_bench(),
     "swe-agent": swe_agent(),
     "react-text": REACT.encode(),
     "reflexion": reflexion(),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from corpus import call, lines, run, workbook
+from format_samples import trajectory
 from rooms import fill, opened, upload, uploads
 
 from refiner.errors import LabelError, SkillError
@@ -274,3 +275,15 @@ def test_an_upload_reaches_only_its_own_corpus(desk: Workspace) -> None:
     fill(desk, workbook(), "other")
     desk.ingest("own", [upload("a.jsonl", TRACES)])
     assert (desk.corpus("own").traces, desk.corpus("other").traces) == (3, 48)
+
+
+def test_the_files_of_a_trial_stay_together_with_its_test_report(desk: Workspace) -> None:
+    result = {"task_name": "t", "trial_name": "t__1", "verifier_result": {"rewards": {"reward": 0}}}
+    report = {"results": {"tool": {"name": "x"}, "tests": [{"name": "test_a", "status": "failed"}]}}
+    files = {"result.json": result, "agent/trajectory.json": trajectory("s"), "verifier/ctrf.json": report}
+    zipped = packed({f"job/t__1/{name}": json.dumps(value).encode() for name, value in files.items()})
+    taken = desk.ingest("own", [upload("job.zip", zipped)])
+    assert (taken.accepted, taken.rejected) == (1, ())
+    assert [(file.format, file.traces) for file in taken.files if file.traces] == [("harbor", 1)]
+    (row,) = desk.label_rows("own")
+    assert row.status == "fail" and "test_a" in row.feedback

@@ -34,8 +34,8 @@ _USED = {
 class Harbor:
     name = "harbor"
     leads: ClassVar = {
-        "result.json": re.compile(r"(agent|verifier|artifacts)/.*|config\.json|trial\.log|exception\.txt|lock\.json"),
-        "trajectory.json": re.compile(r"trajectory\.(cont|summarization)-.*\.json"),
+        r"result\.json": re.compile(r"(agent|verifier|artifacts)/.*|config\.json|trial\.log|exception\.txt|lock\.json"),
+        r"trajectory\.json": re.compile(r"trajectory\.(cont|summarization)-.*\.json"),
     }
 
     def sniff(self, head: bytes) -> float:

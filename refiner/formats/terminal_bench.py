@@ -35,7 +35,7 @@ _OWNED = rf"{_TRIAL}|[^/]+/[^/]+/({_TRIAL}|results\.json)|run_metadata\.json|tb\
 
 class TerminalBench:
     name = "terminal-bench"
-    leads: ClassVar = {"results.json": re.compile(_OWNED)}
+    leads: ClassVar = {r"results\.json": re.compile(_OWNED)}
 
     def sniff(self, head: bytes) -> float:
         found = [one for record in objects(head) for one in (record, *_trials(record))]
