@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, get_args
 from refiner import folders, registry
 from refiner.errors import FormatError
 from refiner.file_reports import FileReport, counted
+from refiner.growth import progress
 from refiner.ids import content_key, text_key
 from refiner.jsontext import sample
 from refiner.labels import Threshold, looks_like_labels, rescored
@@ -65,10 +66,10 @@ class _Bundle:
     outcomes: list[Outcome] = field(default_factory=list)
     notes: list[EvaluatorNote] = field(default_factory=list)
 
-    def order(self) -> tuple[str, int, str, str]:
+    def order(self) -> tuple[str, tuple[int, int], str, str]:
         """By external id; of one id the shorter trace first, so that a grown trace follows what it grew from."""
         about = content_key(self.trace.meta, self.trace.model, self.outcomes, self.notes)
-        return self.trace.external_id, len(self.trace.spans), self.trace.revision, about
+        return self.trace.external_id, progress(self.trace), self.trace.revision, about
 
 
 class _File(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -32,6 +32,12 @@ class Intake:
     outcomes: tuple[Outcome, ...]
     notes: tuple[EvaluatorNote, ...]
     warnings: tuple[str, ...]
+
+    def renamed(self, names: Mapping[str, str]) -> Intake:
+        """The same, with what is said of a copied trace said of the trace that it is (ids by the ids they had)."""
+        outcomes = tuple(replace(one, trace_id=names.get(one.trace_id, one.trace_id)) for one in self.outcomes)
+        notes = tuple(replace(one, trace_id=names.get(one.trace_id, one.trace_id)) for one in self.notes)
+        return replace(self, outcomes=outcomes, notes=notes)
 
 
 def take_in(config: RefineConfig, corpus: str) -> Intake:

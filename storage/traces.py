@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
 
 from refiner import codec
 from refiner.errors import StoreError
+from refiner.growth import BEGINS, grows, progress
 from refiner.ids import content_key
 from refiner.types import Trace
 from storage import batches
@@ -19,12 +20,16 @@ CHUNK = 256
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What became of the traces handed in. A conflict is (external id, source that stays, source that was rejected)."""
+    """What became of the traces handed in. A conflict is (external id, source that stays, source that was rejected).
+
+    `renamed`: traces that were copies of others under another id, as (their id, the id of the trace that they are).
+    """
 
     added: int = 0
     duplicates: int = 0
     grown: int = 0
     conflicts: tuple[tuple[str, str, str], ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +41,11 @@ class _Incoming:
     revision: str
 
     @property
-    def rank(self) -> tuple[str, int, str, str, str]:
-        """Shorter before longer, so that growth inside one batch does not depend on the order of its files."""
+    def rank(self) -> tuple[str, tuple[int, int], str, str, str]:
+        """Less before more, so that growth inside one batch does not depend on the order of its files."""
         trace = self.trace
         rest = content_key(trace.format, trace.task_id_origin, trace.model, trace.meta)
-        return trace.external_id, len(trace.spans), self.revision, trace.source, rest
+        return trace.external_id, progress(trace), self.revision, trace.source, rest
 
 
 @dataclass(slots=True)
@@ -58,6 +63,8 @@ class _Ledger:
     """Takes incoming traces one by one and collects the rows to write."""
 
     known: dict[str, _Known]
+    begun: dict[str, list[str]]
+    """Traces by the first line of their session."""
     added_at: str
     rows: list[dict[str, Any]] = field(default_factory=list)
     currents: list[dict[str, Any]] = field(default_factory=list)
@@ -65,10 +72,13 @@ class _Ledger:
     duplicates: int = 0
     grown: int = 0
     conflicts: list[tuple[str, str, str]] = field(default_factory=list)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
 
     def take(self, item: _Incoming) -> None:
+        item = item if item.id in self.known else self._under_its_name(item)
         known = self.known.get(item.id)
         if known is None:
+            self.begun.setdefault(item.trace.meta.get(BEGINS, ""), []).append(item.id)
             self.known[item.id] = known = _Known(set(), "", 0)
             self.added += 1
             self._make_current(known, item)
@@ -77,11 +87,21 @@ class _Ledger:
         elif _grows(known.trace, item.trace):
             self.grown += 1
             self._make_current(known, item)
-        elif item.revision in known.revisions:
+        elif item.revision in known.revisions or _grows(item.trace, known.trace):
             self.duplicates += 1
         else:
             first = known.trace.source if known.trace else ""
             self.conflicts.append((item.trace.external_id, first, item.trace.source))
+
+    def _under_its_name(self, item: _Incoming) -> _Incoming:
+        """A session that was copied under another id, as the trace that it is already."""
+        first_line = item.trace.meta.get(BEGINS, "")
+        for trace_id in self.begun.get(first_line, ()) if first_line else ():
+            kept = self.known[trace_id].trace
+            if kept is not None and (_grows(kept, item.trace) or _grows(item.trace, kept)):
+                self.renamed.append((item.id, trace_id))
+                return replace(item, id=trace_id, trace=replace(item.trace, external_id=kept.external_id))
+        return item
 
     def _make_current(self, known: _Known, item: _Incoming) -> None:
         known.ordinal += 1
@@ -92,11 +112,11 @@ class _Ledger:
         self.currents.append({"trace_id": item.id, "ordinal": known.ordinal, "revision": item.revision})
 
     def report(self) -> AddReport:
-        return AddReport(self.added, self.duplicates, self.grown, tuple(self.conflicts))
+        return AddReport(self.added, self.duplicates, self.grown, tuple(self.conflicts), tuple(self.renamed))
 
 
-def _grows(old: Trace | None, new: Trace) -> bool:
-    return old is not None and new.spans[: len(old.spans)] == old.spans
+def _grows(old: Trace | None, new: Trace | None) -> bool:
+    return old is not None and new is not None and grows(old, new)
 
 
 def add(cursor: duckdb.DuckDBPyConnection, corpus: str, traces: Sequence[Trace], at: str) -> AddReport:
@@ -104,7 +124,8 @@ def add(cursor: duckdb.DuckDBPyConnection, corpus: str, traces: Sequence[Trace],
     _require_corpus(corpus, traces)
     incoming = [_Incoming(trace, trace.id, trace.revision) for trace in traces]
     incoming.sort(key=lambda item: item.rank)
-    ledger = _Ledger(_load(cursor, incoming), at)
+    known = _load(cursor, incoming)
+    ledger = _Ledger(known, _begun(cursor, corpus, incoming, known), at)
     for item in incoming:
         ledger.take(item)
     batches.insert(cursor, "trace", ledger.rows)
@@ -140,18 +161,51 @@ def stream(cursor: duckdb.DuckDBPyConnection, wanted: Sequence[tuple[str, str]])
 
 def _load(cursor: duckdb.DuckDBPyConnection, incoming: Sequence[_Incoming]) -> dict[str, _Known]:
     """What is stored of the ids coming in; the trace itself only where a revision differs from the current one."""
+    known = _states(cursor, {item.id for item in incoming})
+    differing = {item.id for item in incoming if item.id in known and item.revision != known[item.id].current}
+    _fill(cursor, known, differing)
+    return known
+
+
+def _states(cursor: duckdb.DuckDBPyConnection, ids: Iterable[str]) -> dict[str, _Known]:
     rows = batches.rows(
         cursor,
         "SELECT trace_id, list(DISTINCT revision), arg_max(revision, ordinal), max(ordinal) FROM trace_current"
         " WHERE trace_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY trace_id",
-        sorted({item.id for item in incoming}),
+        sorted(ids),
     )
-    known = {row[0]: _Known(set(row[1]), row[2], row[3]) for row in rows}
-    differing = {item.id for item in incoming if item.id in known and item.revision != known[item.id].current}
-    pairs = [(trace_id, known[trace_id].current) for trace_id in sorted(differing)]
-    for trace in stream(cursor, pairs):
+    return {row[0]: _Known(set(row[1]), row[2], row[3]) for row in rows}
+
+
+def _fill(cursor: duckdb.DuckDBPyConnection, known: dict[str, _Known], ids: Iterable[str]) -> None:
+    """Reads the current traces of these ids."""
+    for trace in stream(cursor, [(trace_id, known[trace_id].current) for trace_id in sorted(ids)]):
         known[trace.id].trace = trace
-    return known
+
+
+def _begun(
+    cursor: duckdb.DuckDBPyConnection, corpus: str, incoming: Sequence[_Incoming], known: dict[str, _Known]
+) -> dict[str, list[str]]:
+    """Stored traces that begin with the line with which an unknown one does; what they hold joins `known`."""
+    wanted = {item.trace.meta[BEGINS] for item in incoming if item.id not in known and BEGINS in item.trace.meta}
+    if not wanted:
+        return {}
+    # Quotes inside texts are escaped in a body, so that only the fact itself looks like this.
+    found = batches.rows(
+        cursor,
+        "SELECT external_id, trace_id, begins FROM (SELECT DISTINCT external_id, trace_id, "
+        f"""regexp_extract(body, '"{BEGINS}": ?"([^"]*)"', 1) AS begins FROM trace WHERE corpus = ? AND """
+        f"""contains(body, '"{BEGINS}"')) WHERE begins IN (SELECT unnest(?::VARCHAR[])) ORDER BY external_id""",
+        batches.escape(corpus),
+        [batches.escape(name) for name in sorted(wanted)],
+    )
+    begun: dict[str, list[str]] = {}
+    for _, trace_id, begins in found:
+        begun.setdefault(batches.unescape(begins), []).append(trace_id)
+    ids = {trace_id for _, trace_id, _ in found}
+    known |= {trace_id: state for trace_id, state in _states(cursor, ids).items() if trace_id not in known}
+    _fill(cursor, known, ids)
+    return begun
 
 
 def row(trace: Trace, revision: str, added_at: str) -> dict[str, Any]:

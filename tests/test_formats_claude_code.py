@@ -55,7 +55,8 @@ def test_the_golden_session() -> None:
         Span(3, "u4", "message", "assistant", "assistant", output="It is gone.", started_at="2026-01-31T12:00:04Z"),
     )
     assert (main.external_id, main.task, main.model, main.source) == ("s1", "Read it", "model-1", "s1.jsonl:2")
-    assert main.meta == {"session": "s1", "title": "Reading a file", "input_tokens": "4", "output_tokens": "6"}
+    facts = {"session": "s1", "title": "Reading a file", "input_tokens": "4", "output_tokens": "6"}
+    assert main.meta == {"begins_with": "u1", **facts}
     assert (agent.external_id, agent.task) == ("s1:a1", "Search for it")
 
 
@@ -207,6 +208,46 @@ def test_a_grown_copy_of_a_session_is_growth_and_no_second_trace(tmp_path: Path)
         again = store.add_traces("corpus", loaded.traces)
     assert (report.added, report.grown, report.conflicts) == (2, 1, ())
     assert (again.added, again.grown, again.conflicts) == (0, 0, ())
+
+
+def test_a_resumed_copy_with_another_session_id_is_no_second_trace(tmp_path: Path) -> None:
+    first = [claude_line(1, "user", "List"), claude_line(2, "assistant", [use("t1")])]
+    later = [claude_line(3, "user", [result("t1", "a.py")]), claude_line(4, "user", "Go on")]
+    (tmp_path / "s1.jsonl").write_bytes(lines(*first))
+    (tmp_path / "s2.jsonl").write_bytes(lines(*({**line, "sessionId": "s2"} for line in [*first, *later])))
+    with Store.open(tmp_path / "store.duckdb") as store:
+        for names in (["s1.jsonl"], ["s2.jsonl"], ["s2.jsonl", "s1.jsonl"]):
+            store.add_traces("corpus", ingest.load([tmp_path / name for name in names], corpus="corpus").traces)
+        (trace,) = store.traces("corpus")
+    assert trace.external_id == "s1"
+    assert [span.output for span in trace.spans] == ["List", "a.py", "Go on"]
+
+
+def test_a_session_read_at_any_moment_grows_into_the_whole(tmp_path: Path) -> None:
+    session = claude_code().splitlines(keepends=True)
+    with Store.open(tmp_path / "store.duckdb") as store:
+        for end in range(2, len(session) + 1):
+            found = [item for item in parse(b"".join(session[:end])) if isinstance(item, Trace)]
+            assert store.add_traces("corpus", found).conflicts == ()
+        assert list(store.traces("corpus")) == [item for item in parse(claude_code()) if isinstance(item, Trace)]
+
+
+def test_a_prompt_that_was_taken_back_since_is_growth_and_its_branch_a_new_trace(tmp_path: Path) -> None:
+    before = [
+        claude_line(1, "user", "Start"),
+        claude_line(2, "assistant", [text("Ready")]),
+        claude_line(3, "user", "Do A"),
+    ]
+    done = claude_line(4, "assistant", [text("A is done")])
+    after = [claude_line(5, "user", "Do B", parentUuid="u2"), claude_line(6, "assistant", [text("B")])]
+    with Store.open(tmp_path / "store.duckdb") as store:
+        store.add_traces("corpus", traces(*before, done))
+        report = store.add_traces("corpus", traces(*before, done, *after))
+        held = {trace.external_id: [span.output for span in trace.spans] for trace in store.traces("corpus")}
+        again = store.add_traces("corpus", traces(*before))
+    assert (report.added, report.grown, report.conflicts) == (1, 1, ())
+    assert held == {"s1": ["Start", "Ready", "Do B", "B"], "s1:fork-u3": ["Do A", "A is done"]}
+    assert again.duplicates == 1 and again.conflicts == ()
 
 
 def test_the_beginning_of_a_session_is_the_beginning_of_its_trace() -> None:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refiner.errors import StoreError
+from refiner.growth import BEGINS
 from refiner.types import EvaluatorNote, Outcome, Span, Trace
 from storage import AddReport, Store, views
 
@@ -67,6 +68,71 @@ def test_a_prefix_must_agree_in_every_field(store: Store) -> None:
     late = replace(longer, spans=(replace(longer.spans[0], ended_at="2026-01-01T00:00:00Z"), *longer.spans[1:]))
     store.add_traces("corpus", [first])
     assert store.add_traces("corpus", [late]).conflicts == (("t1", "a.jsonl", "b.jsonl"),)
+
+
+def _call(output: str = "", error: str | None = None, ended: str | None = None) -> Span:
+    return Span(1, "c1", "tool_call", "ls", input="{}", output=output, error=error, ended_at=ended)
+
+
+def _session(*spans: Span, name: str = "t1", begins: str = "") -> Trace:
+    meta = {BEGINS: begins} if begins else {}
+    return replace(_trace(name), spans=(_spans("a")[0], *spans), meta=meta)
+
+
+def test_a_call_that_waited_for_its_observation_has_grown_when_it_came(store: Store) -> None:
+    waiting, answered = _session(_call()), _session(_call("a.py", None, "2026-01-01T00:00:00Z"))
+    store.add_traces("corpus", [waiting])
+    assert store.add_traces("corpus", [answered]) == AddReport(grown=1)
+    assert store.add_traces("corpus", [waiting]) == AddReport(duplicates=1)
+    assert list(store.traces("corpus")) == [answered]
+
+
+def test_both_states_of_a_call_in_one_batch_come_in_their_order(store: Store) -> None:
+    states = [_session(_call(f"{n}"), name=f"t{n}") for n in range(9)]
+    batch = [*states, *(_session(_call(), name=f"t{n}") for n in range(9))]
+    assert store.add_traces("corpus", batch) == AddReport(added=9, grown=9)
+    assert list(store.traces("corpus")) == states
+
+
+def test_an_observation_that_changes_is_no_growth(store: Store) -> None:
+    store.add_traces("corpus", [_session(_call("a.py"))])
+    assert len(store.add_traces("corpus", [_session(_call("b.py"))]).conflicts) == 1
+    other = replace(_call("a.py"), input='{"x": 1}')
+    assert len(store.add_traces("corpus", [_session(other)]).conflicts) == 1
+
+
+def test_an_earlier_state_that_was_never_seen_holds_nothing_new(store: Store) -> None:
+    store.add_traces("corpus", [_trace("t1", "abc")])
+    assert store.add_traces("corpus", [_trace("t1", "ab")]) == AddReport(duplicates=1)
+
+
+def test_a_copied_session_under_another_id_is_the_trace_that_it_continues(store: Store) -> None:
+    first = _session(_call("a.py"), begins="u1")
+    more = Span(2, "s2", "message", "user", "user", output="go on")
+    copy = _session(_call("a.py"), more, name="t2", begins="u1")
+    other = _session(Span(1, "x", "message", "user", "user", output="no"), name="t3", begins="u1")
+    store.add_traces("corpus", [first, _session(_call("a.py"), name="t4", begins="u2")])
+    report = store.add_traces("corpus", [copy, other])
+    assert report == AddReport(added=1, grown=1, renamed=((copy.id, first.id),))
+    held = {trace.external_id: trace.spans for trace in store.traces("corpus")}
+    assert sorted(held) == ["t1", "t3", "t4"] and held["t1"] == copy.spans
+    assert store.add_traces("corpus", [copy]).duplicates == 1
+    assert len(list(store.traces("corpus"))) == 3
+
+
+def test_the_original_of_a_copy_that_came_first_holds_nothing_new(store: Store) -> None:
+    more = Span(2, "s2", "message", "user", "user", output="go on")
+    copy = _session(_call("a.py"), more, name="t2", begins="u1")
+    first = _session(_call("a.py"), begins="u1")
+    store.add_traces("corpus", [copy])
+    assert store.add_traces("corpus", [first]) == AddReport(duplicates=1, renamed=((first.id, copy.id),))
+    assert [trace.external_id for trace in store.traces("corpus")] == ["t2"]
+
+
+def test_equal_beginnings_in_other_corpora_are_other_traces(store: Store) -> None:
+    first = _session(_call("a.py"), begins="u1")
+    store.add_traces("other", [replace(first, corpus="other")])
+    assert store.add_traces("corpus", [replace(first, external_id="t2")]).added == 1
 
 
 def test_a_trace_whose_task_id_changes_and_changes_back_follows(store: Store) -> None:

@@ -45,6 +45,8 @@ class Run:
     session: str
     part: str
     turns: tuple[Turn, ...]
+    left_behind: tuple[str, ...] = ()
+    """The prompts that were taken back, by the uuids of their lines, in their order."""
 
 
 @dataclass(slots=True)
@@ -123,9 +125,9 @@ class Records:
             branches[self._branch(turn.uuid, dropped, known)].append(turn)
         for start, members in branches.items():
             part = ":".join(filter(None, (agent, _FORK + start if start else "")))
-            yield Run(session, part, tuple(members))
+            yield Run(session, part, tuple(members), () if start else tuple(dropped))
 
-    def _branch(self, uuid: str, dropped: set[str], known: dict[str, str]) -> str:
+    def _branch(self, uuid: str, dropped: dict[str, None], known: dict[str, str]) -> str:
         """The nearest prompt left behind that a line hangs on, or nothing."""
         path: list[str] = []
         seen: set[str] = set()
@@ -147,10 +149,10 @@ def session_of(record: dict[str, Any]) -> str:
     return scalar_id(record.get("sessionId")) or scalar_id(record.get("session_id"))
 
 
-def _dropped(turns: list[Turn]) -> set[str]:
+def _dropped(turns: list[Turn]) -> dict[str, None]:
     """Prompts that were edited or tried again: one that hangs on the same line came later."""
     prompts: dict[str, list[str]] = defaultdict(list)
     for turn in turns:
         if turn.parent and turn.uuid and turn.role == "user" and is_prompt(turn.content, turn.record):
             prompts[turn.parent].append(turn.uuid)
-    return {uuid for rivals in prompts.values() for uuid in rivals[:-1]}
+    return {uuid: None for rivals in prompts.values() for uuid in rivals[:-1]}

@@ -15,6 +15,7 @@ from refiner.formats._claude_text import said
 from refiner.formats._common import Item, scalar_id, text_of
 from refiner.formats._steps import Steps, opening
 from refiner.formats._values import TOO_DEEP, objects, shallow
+from refiner.growth import BEGINS, LEFT_BEHIND
 from refiner.jsontext import rows
 from refiner.ports import Source
 from refiner.types import BadRecord, Outcome, Trace
@@ -164,7 +165,14 @@ def _model(turns: tuple[Turn, ...]) -> str | None:
 
 
 def _meta(run: Run, records: Records, ending: Ending | None) -> dict[str, str]:
-    facts = {"session": run.session, "part": run.part, "title": records.title(run.turns), **_tokens(run.turns)}
+    facts = {
+        BEGINS: run.turns[0].uuid,
+        "session": run.session,
+        "part": run.part,
+        "title": records.title(run.turns),
+        **_tokens(run.turns),
+    }
+    facts[LEFT_BEHIND] = " ".join(run.left_behind)
     stated = ending.record if ending else {}
     facts["cost_usd"] = scalar_id(stated.get("total_cost_usd"))
     facts["ended"] = "limit" if stated.get("subtype") == "error_max_turns" else ""
