@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,6 +152,19 @@ def test_the_button_says_calls_money_and_the_limits(app: AppTest, stub: StubMode
     assert "The limit is below the estimate." in words(app)
 
 
+def test_a_judged_contrast_is_a_choice_that_the_estimate_prices(app: AppTest, stub: StubModel) -> None:
+    with_model(app, stub, PRICED)
+    before = calls_on_the_button(app)
+    app.toggle(key="set_contrast").set_value(True).run()
+    assert calls_on_the_button(app) > before
+    app.segmented_control(key="set_preset").set_value("As published").run()
+    assert "set_contrast" not in keys_of(app), "the published gate has no place for it"
+
+
+def calls_on_the_button(app: AppTest) -> int:
+    return int(app.button(key="start").label.partition("about ")[2].partition(" calls")[0].replace(",", ""))
+
+
 def test_money_is_not_limited_where_no_price_is_known(app: AppTest, stub: StubModel) -> None:
     with_model(app, stub)
     assert "set_max_cost" not in keys_of(app) and "set_max_tokens" in keys_of(app)
@@ -164,7 +178,8 @@ def test_spend_by_stage_is_on_the_page(app: AppTest, stub: StubModel, desk: Work
     shown = words(app)
     asked = sum(stage_of(one.body) == "summarise" for one in stub.chats)
     assert f"<td>Summaries</td><td class=n>{asked}</td>" in shown
-    assert f"Spent: {len(stub.chats)} calls" in shown and "USD" in shown and "The estimate was" in shown
+    assert f"Spent: {len(stub.chats)} calls" in shown and "USD" in shown
+    assert re.search(r"That is \d+% (less|more) than the [\d,]+ tokens of the estimate", shown)
     assert "Language model" in shown
 
 

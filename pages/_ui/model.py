@@ -138,7 +138,7 @@ def _more(way: str) -> dict[str, Any]:
         judge = st.toggle(
             "Judge what cannot be measured", key="set_contrast", persist_state="session",
             help="For proposals without a behaviour that can be counted: asks of up to 24 runs whether they show it, "
-            "outcome and feedback hidden. Labelled as judged; the estimate includes it.",
+            "outcome and feedback hidden. Labelled as judged; the estimate takes every proposal for one of these.",
         ) if way == STANDARD else False  # fmt: skip
     found: dict[str, Any] = {"window": window} if window else {}
     found |= {"contrast": "judge"} if judge else {}

@@ -21,8 +21,9 @@ def draw(job: JobView, names: Mapping[str, str]) -> None:
     usage = job.usage
     if not usage:
         return
-    cards.line(headline(usage, job.asks), strong=True)
-    rows = [(names.get(stage, stage), *_cells(one, usage)) for stage, one in usage["stages"].items()]
+    cards.line(headline(usage, job.asks, ended=job.status == "done"), strong=True)
+    stages = sorted(usage["stages"].items(), key=lambda item: (*names, item[0]).index(item[0]))
+    rows = [(names.get(stage, stage), *_cells(one, usage)) for stage, one in stages]
     if rows:
         cards.table(HEADS, [*rows, ("Total", *_cells(usage, usage))], numbers=(1, 2, 3, 4))
     if usage["redacted"]:
@@ -30,8 +31,8 @@ def draw(job: JobView, names: Mapping[str, str]) -> None:
         cards.line(f"Taken out before anything was sent: {kinds}.")
 
 
-def headline(usage: Mapping[str, Any], asks: Asks | None) -> str:
-    """Calls, tokens and money, beside the limit and the estimate."""
+def headline(usage: Mapping[str, Any], asks: Asks | None, *, ended: bool) -> str:
+    """Calls, tokens and money, beside the limit and the estimate; by how much that was wrong, once it is through."""
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     words = f"Spent: {count(usage['calls'], 'call')}, {count(tokens, 'token')}, {_money(usage, usage)}"
     words += f" (prices of {usage['prices_of']})" if usage["cost"] is not None else ""
@@ -40,7 +41,12 @@ def headline(usage: Mapping[str, Any], asks: Asks | None) -> str:
     if asks and asks.max_tokens is not None:
         words += f", of at most {asks.max_tokens:,} tokens"
     expected = usage["expected"].get("tokens")
-    return f"{words}. The estimate was {expected:,} tokens." if expected else f"{words}."
+    if not expected:
+        return f"{words}."
+    if not ended or usage["error"] is None:
+        return f"{words}. The estimate was {expected:,} tokens."
+    way = "less" if usage["error"] < 0 else "more"
+    return f"{words}. That is {abs(usage['error']):.0%} {way} than the {expected:,} tokens of the estimate."
 
 
 def _cells(one: Mapping[str, Any], usage: Mapping[str, Any]) -> tuple[str, ...]:

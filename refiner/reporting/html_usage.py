@@ -14,7 +14,7 @@ def section(usage: Mapping[str, Any]) -> str:
     """The section; empty when no model was asked."""
     if not usage:
         return ""
-    rows = [[text(stage), *_cells(one, usage)] for stage, one in usage["stages"].items()]
+    rows = [[text(stage.replace("_", " ")), *_cells(one, usage)] for stage, one in usage["stages"].items()]
     body = table(HEADS, [*rows, ["Total", *_cells(usage, usage)]], (1, 2, 3, 4)) if rows else ""
     words = "".join(f"<p>{text(one)}</p>" for one in _sentences(usage))
     head = "What the model took <small>calls, tokens and money, by stage</small>"
