@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 import types
 import typing
 from functools import cache
 from typing import Any, TypeVar
 
+from refiner.ids import fields_of
+
 R = TypeVar("R")
 
 
 def to_plain(value: Any) -> Any:
     """The JSON-able form of a record: fields by name, tuples as lists, bytes as base64."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, str) or value is None:
+        return value
+    if (names := fields_of(value.__class__)) is not None:
+        return {name: to_plain(getattr(value, name)) for name in names}
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
@@ -43,7 +46,7 @@ def _hints(kind: type) -> dict[str, Any]:
 
 def from_plain(kind: Any, value: Any) -> Any:
     """Rebuilds a value of the annotated type `kind` from its JSON-able form."""
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+    if isinstance(kind, type) and fields_of(kind) is not None:
         hints = _hints(kind)
         return kind(**{name: from_plain(hints[name], item) for name, item in value.items()})
     origin = typing.get_origin(kind)

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, get_args
 from refiner import ingest, intake, labels
 from refiner.errors import FormatError, OutputError
 from refiner.formats import canonical
+from refiner.growth import grows
 from refiner.ports import Source
 from refiner.types import BadRecord, Outcome, Status, Trace, trace_key
 
@@ -81,9 +82,9 @@ class _Draft:
         known, revision = self.places.get(trace.external_id), trace.revision
         if known is None:
             self._write(trace, revision)
-        elif known.revision == revision or _grows(trace, before := self._read(known)):
+        elif known.revision == revision or grows(trace, before := self._read(known)):
             self.duplicates += 1
-        elif _grows(before, trace):
+        elif grows(before, trace):
             self.duplicates += 1
             self._write(trace, revision)
         else:
@@ -106,10 +107,6 @@ class _Draft:
     def _line(self, place: _Place) -> bytes:
         self.stream.seek(place.at)
         return self.stream.readline()
-
-
-def _grows(old: Trace, new: Trace) -> bool:
-    return len(old.spans) < len(new.spans) and new.spans[: len(old.spans)] == old.spans
 
 
 @dataclass(slots=True)

@@ -7,16 +7,28 @@ import dataclasses
 import hashlib
 import json
 import math
+from functools import cache
 from typing import Any
 
 LENGTH = 20
 
 
+_AS_THEY_ARE = frozenset({str, int, bool, type(None)})
+"""Asked first: nearly all of a trace is text, and a corpus of gigabytes is hashed through here."""
+
+
+@cache
+def fields_of(kind: type) -> tuple[str, ...] | None:
+    """The names of the fields of a dataclass; None for every other type."""
+    return tuple(field.name for field in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
+
+
 def _plain(value: Any) -> Any:
     """A JSON-able form with tagged types, so that (1, "1", b"1", [1]) never collide."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        return {"~": type(value).__name__, **fields}
+    if type(value) in _AS_THEY_ARE:
+        return value
+    if (names := fields_of(value.__class__)) is not None:
+        return {"~": type(value).__name__, **{name: _plain(getattr(value, name)) for name in names}}
     if isinstance(value, bytes):
         return {"~bytes": base64.b64encode(value).decode()}
     if isinstance(value, float) and not math.isfinite(value):

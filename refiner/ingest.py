@@ -121,6 +121,11 @@ def read(paths: Sequence[Path], *, corpus: str, task_key: str | None = None) -> 
         yield from _read_file(file, Source(corpus, file.name, task_key))
 
 
+def files_of(paths: Sequence[Path]) -> dict[Path, str]:
+    """Every file that `read` looks at, each with its name in a report. Raises FormatError like `read`."""
+    return {file.path: file.name for file in _walk(paths)}
+
+
 def assign_tasks(traces: Sequence[Trace]) -> tuple[Trace, ...]:
     """The traces, each with a task id: the one it has; else a hash of the folded request; else one of its own.
 

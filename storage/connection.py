@@ -47,6 +47,20 @@ class Database:
         with self._writer, self.read() as cursor, _transaction(cursor):
             yield cursor
 
+    @contextmanager
+    def bulk(self) -> Iterator[None]:
+        """While very much is written: checkpoints, which rewrite what is there, come rarely, and memory stays small."""
+        self._set("SET wal_autocheckpoint = '256MB'", "SET memory_limit = '512MB'")
+        try:
+            yield
+        finally:
+            self._set("RESET wal_autocheckpoint", "RESET memory_limit")
+
+    def _set(self, *statements: str) -> None:
+        with self.read() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
     def close(self) -> None:
         """Waits for a commit in flight, then lets the file go. Closing twice is fine."""
         with self._writer, self._cursors:

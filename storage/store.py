@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,10 +59,20 @@ class Store:
         """Waits for a commit in flight and lets the file go."""
         self.database.close()
 
-    def add_traces(self, corpus: str, traces_: Sequence[Trace]) -> AddReport:
-        """Adds traces: a repetition is counted, a longer one replaces, a contradicting one is rejected and named."""
+    def add_traces(self, corpus: str, traces_: Sequence[Trace], revisions: Sequence[str] | None = None) -> AddReport:
+        """Adds traces: a repetition is counted, a longer one replaces, a contradicting one is rejected and named.
+
+        `revisions`: those of the traces, where they are known already.
+        """
+        known = [trace.revision for trace in traces_] if revisions is None else revisions
         with self.database.write() as cursor:
-            return traces.add(cursor, corpus, traces_, self._clock())
+            return traces.add(cursor, corpus, traces_, known, self._clock())
+
+    @contextmanager
+    def bulk(self) -> Iterator[None]:
+        """For adding traces by the gigabyte: see `Database.bulk`."""
+        with self.database.bulk():
+            yield
 
     def add_outcomes(self, outcomes: Sequence[Outcome]) -> int:
         """Appends outcomes that were not already said last of their trace and origin; returns how many."""

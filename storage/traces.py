@@ -31,6 +31,10 @@ class AddReport:
     conflicts: tuple[tuple[str, str, str], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
 
+    def __add__(self, other: AddReport) -> AddReport:
+        counts = (self.added + other.added, self.duplicates + other.duplicates, self.grown + other.grown)
+        return AddReport(*counts, self.conflicts + other.conflicts, self.renamed + other.renamed)
+
 
 @dataclass(frozen=True, slots=True)
 class _Incoming:
@@ -119,10 +123,12 @@ def _grows(old: Trace | None, new: Trace | None) -> bool:
     return old is not None and new is not None and grows(old, new)
 
 
-def add(cursor: duckdb.DuckDBPyConnection, corpus: str, traces: Sequence[Trace], at: str) -> AddReport:
+def add(
+    cursor: duckdb.DuckDBPyConnection, corpus: str, traces: Sequence[Trace], revisions: Sequence[str], at: str
+) -> AddReport:
     """Adds what is new, reports the rest; permuting `traces` changes nothing. Raises StoreError for a wrong corpus."""
     _require_corpus(corpus, traces)
-    incoming = [_Incoming(trace, trace.id, trace.revision) for trace in traces]
+    incoming = [_Incoming(trace, trace.id, revision) for trace, revision in zip(traces, revisions, strict=True)]
     incoming.sort(key=lambda item: item.rank)
     known = _load(cursor, incoming)
     ledger = _Ledger(known, _begun(cursor, corpus, incoming, known), at)
@@ -179,7 +185,8 @@ def _states(cursor: duckdb.DuckDBPyConnection, ids: Iterable[str]) -> dict[str, 
 
 def _fill(cursor: duckdb.DuckDBPyConnection, known: dict[str, _Known], ids: Iterable[str]) -> None:
     """Reads the current traces of these ids."""
-    for trace in stream(cursor, [(trace_id, known[trace_id].current) for trace_id in sorted(ids)]):
+    pairs = [(trace_id, known[trace_id].current) for trace_id in sorted(ids)]
+    for trace in stream(cursor, pairs) if pairs else ():
         known[trace.id].trace = trace
 
 

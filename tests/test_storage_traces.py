@@ -49,6 +49,12 @@ def test_a_longer_trace_replaces_its_own_beginning(store: Store) -> None:
     assert list(store.traces("corpus")) == [_trace("t1", "abc", "b.jsonl")]
 
 
+def test_the_beginning_of_a_stored_trace_adds_nothing(store: Store) -> None:
+    store.add_traces("corpus", [_trace("t1", "abc")])
+    assert store.add_traces("corpus", [_trace("t1", "ab", "b.jsonl")]) == AddReport(duplicates=1)
+    assert list(store.traces("corpus")) == [_trace("t1", "abc")]
+
+
 def test_growth_inside_one_batch_is_seen_in_any_order(store: Store) -> None:
     batch = [_trace(f"t{n}", text) for n in range(12) for text in ("abc", "a", "ab")]
     assert store.add_traces("corpus", batch) == AddReport(added=12, grown=24)

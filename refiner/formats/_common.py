@@ -15,9 +15,12 @@ from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
 Item = Trace | Outcome | EvaluatorNote | BadRecord
 
 _DATA_URI = re.compile(r"data:image/([\w.+-]+);base64,([A-Za-z0-9+/=_-]+)")
-_BARE = re.compile(r"(?<![A-Za-z0-9+/])(?:iVBORw0KGgo|/9j/|R0lGOD|UklGR)[A-Za-z0-9+/]{200,}={0,2}")
+_SIGNS = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
+_BARE = re.compile(rf"(?<![A-Za-z0-9+/])(?:{'|'.join(_SIGNS)})[A-Za-z0-9+/]{{200,}}={{0,2}}")
+_SHORTEST_BARE = 200
 _MAGIC = {"iVB": "png", "/9j": "jpeg", "R0l": "gif", "Ukl": "webp"}
 _ERROR = re.compile(r"\s*(?:Error|Traceback|Exception)\b")
+_USUAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _EPOCH_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
 _EARLIEST_EPOCH = 1e8
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -72,7 +75,10 @@ def _block_text(block: Any) -> str:
 
 def without_images(text: str) -> str:
     """The text with base64 images replaced by `[image png 640 KB]`."""
-    text = _DATA_URI.sub(lambda hit: _placeholder(hit.group(1), hit.group(2)), text)
+    if ";base64," in text:
+        text = _DATA_URI.sub(lambda hit: _placeholder(hit.group(1), hit.group(2)), text)
+    if len(text) < _SHORTEST_BARE or not any(sign in text for sign in _SIGNS):
+        return text
     return _BARE.sub(lambda hit: _placeholder(_MAGIC[hit.group()[:3]], hit.group()), text)
 
 
@@ -83,6 +89,9 @@ def _placeholder(kind: str, data: str) -> str:
 def utc_time(value: Any) -> str | None:
     """An ISO time in UTC from an ISO text (naive = UTC) or an epoch number in s, ms, us or ns; else None."""
     try:
+        if isinstance(value, str) and _USUAL_TIME.fullmatch(value):
+            datetime.fromisoformat(value)
+            return value
         moment = _moment(value)
     except (ValueError, OverflowError):
         return None

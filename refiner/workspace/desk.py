@@ -11,6 +11,7 @@ from typing import Any
 from refiner.errors import ConfigError
 from refiner.job_views import JobView, RefinementCard
 from refiner.jobs import Worker
+from refiner.labels import Threshold
 from refiner.model_views import NO_KEYS, Keys, ModelDefaults, Tested
 from refiner.reporting.report import Report
 from refiner.skills import skeleton
@@ -111,6 +112,14 @@ class Workspace(ReviewDesk, EvidenceDesk):
     def ingest(self, name: str, uploads: Sequence[Upload], *, task_key: str | None = None) -> IngestReport:
         """Adds traces and label files to a corpus; what cannot be used is in the report, with its reason."""
         return self._taking.take(self._corpora.own(name), uploads, Reading(task_key))
+
+    def ingest_files(
+        self, name: str, paths: Sequence[Path], *, task_key: str | None = None, threshold: Threshold | None = None
+    ) -> IngestReport:
+        """Like `ingest`, for files and folders of this machine, read where they lie and however large they are."""
+        grade = threshold or Threshold()
+        reading = Reading(task_key, grade.pass_at, grade.lower_is_better)
+        return self._taking.take_files(self._corpora.own(name), paths, reading)
 
     def last_upload(self, name: str) -> IngestReport | None:
         """The report of the latest upload or label file, or None."""

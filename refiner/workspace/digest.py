@@ -33,12 +33,11 @@ class Card:
     size: int
 
     @classmethod
-    def of(cls, trace: Trace) -> Card:
+    def of(cls, trace: Trace, revision: str) -> Card:
+        """The card of a trace; its revision costs time to compute and is known to whoever stores it."""
         said = {role: _last(trace, role) for role in ("assistant", "user")}
         known = (trace.task, trace.task_id, trace.task_id_origin, trace.format, trace.model or "")
-        return cls(
-            trace.id, trace.revision, trace.external_id, *known, said["assistant"], said["user"], shown_size(trace)
-        )
+        return cls(trace.id, revision, trace.external_id, *known, said["assistant"], said["user"], shown_size(trace))
 
     @property
     def goal(self) -> str:
@@ -109,7 +108,7 @@ class Digests:
         cards = [_card(trace_id, revision, body) for trace_id, revision, body in rows if body is not None]
         missing = [(trace_id, revision) for trace_id, revision, body in rows if body is None]
         if missing:
-            made = [Card.of(trace) for trace in self.store.revisions(missing)]
+            made = [Card.of(trace, trace.revision) for trace in self.store.revisions(missing)]
             self.store.put_cards([(card.trace_id, card.revision, card.body()) for card in made])
             cards += made
         return _with_tasks(corpus, sorted(cards, key=lambda card: card.external_id))

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from refiner import codec, folders, ingest, labels, registry
-from refiner.errors import FormatError, LabelError
+from refiner.errors import LabelError
 from refiner.labels import LabelFile
-from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
+from refiner.types import BadRecord
 from refiner.views import FileRow, IngestReport, Upload
 from refiner.workspace.corpora import Entry
-from refiner.workspace.digest import Card, Digests
+from refiner.workspace.digest import Digests
 from refiner.workspace.room import Room
+from refiner.workspace.streaming import Streamed
 from refiner.workspace.uploads import Limits, Unpacked
-from storage import AddReport
 
 LABELS = "labels"
 
@@ -29,29 +29,6 @@ class Reading:
     task_key: str | None = None
     pass_at: float = 1.0
     lower_is_better: bool = False
-
-
-@dataclass(slots=True)
-class _Read:
-    """What the trace files of an upload hold."""
-
-    traces: list[Trace] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
-    notes: list[EvaluatorNote] = field(default_factory=list)
-    rejected: list[BadRecord] = field(default_factory=list)
-    formats: dict[str, str] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def take(self, path: str, item: ingest.Item) -> None:
-        if isinstance(item, Trace):
-            self.traces.append(item)
-            self.counts[path] += 1
-        elif isinstance(item, Outcome):
-            self.outcomes.append(item)
-        elif isinstance(item, EvaluatorNote):
-            self.notes.append(item)
-        else:
-            self.rejected.append(item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +46,21 @@ class Taking:
             root.mkdir()
             unpacked = Unpacked(root, self.limits).take(uploads)
             label_files = _apart(unpacked, beside)
-            read = _read(root, entry.id, reading.task_key)
-            report = _report(unpacked, label_files, read, self._store(entry, read))
-            reached = set[str]()
-            for name in label_files:
-                report = self._labels(entry, beside / name, reading, report, reached)
+            report = _report(self._read(entry, [root], reading), unpacked.files, label_files, unpacked.rejected)
+            report = self._all_labels(entry, [beside / name for name in label_files], reading, report)
         return self._kept(entry, report)
+
+    def take_files(self, entry: Entry, paths: Sequence[Path], reading: Reading) -> IngestReport:
+        """Like `take`, for files and folders of this machine, which are read where they lie.
+
+        Raises FormatError when a path does not exist.
+        """
+        files = ingest.files_of(paths)
+        label_files = [path for path in files if _is_labels(path)]
+        given = [path for path in paths if path not in label_files]
+        read = self._read(entry, given, reading, {files[path] for path in label_files})
+        report = _report(read, list(read.formats), ())
+        return self._kept(entry, self._all_labels(entry, label_files, reading, report))
 
     def attach(self, entry: Entry, upload: Upload, reading: Reading) -> IngestReport:
         """Labels alone. Raises LabelError when the file is none, or matches no trace (with examples of both)."""
@@ -96,14 +82,18 @@ class Taking:
         self.room.store.corpus_event(entry.id, "upload", codec.to_plain(report))
         return report
 
-    def _store(self, entry: Entry, read: _Read) -> AddReport:
-        store = self.room.store
-        added = store.add_traces(entry.id, read.traces)
-        store.add_outcomes(list(dict.fromkeys(read.outcomes)))
-        store.add_notes(list(dict.fromkeys(read.notes)))
-        cards = {(card.trace_id, card.revision): card for card in map(Card.of, read.traces)}
-        store.put_cards([(card.trace_id, card.revision, card.body()) for card in cards.values()])
-        return added
+    def _read(
+        self, entry: Entry, paths: Sequence[Path], reading: Reading, passed_over: Collection[str] = ()
+    ) -> Streamed:
+        records = ingest.read(paths, corpus=entry.id, task_key=reading.task_key)
+        return Streamed(self.room.store, entry.id).take(one for one in records if one.path not in passed_over)
+
+    def _all_labels(self, entry: Entry, paths: Sequence[Path], reading: Reading, report: IngestReport) -> IngestReport:
+        """The report with every label file attached, in their order."""
+        reached = set[str]()
+        for path in paths:
+            report = self._labels(entry, path, reading, report, reached)
+        return report
 
     def _labels(
         self, entry: Entry, path: Path, reading: Reading, report: IngestReport, reached: set[str]
@@ -141,12 +131,15 @@ class Taking:
         )
 
 
-def _report(unpacked: Unpacked, label_files: Sequence[str], read: _Read, added: AddReport) -> IngestReport:
-    rejected = [*unpacked.rejected, *read.rejected]
+def _report(
+    read: Streamed, files: Sequence[str], label_files: Sequence[str], refused: Sequence[BadRecord] = ()
+) -> IngestReport:
+    """What was read of these files; the rows of label files come with the labels."""
+    added, rejected = read.added, [*refused, *read.rejected]
     bad = Counter(one.path for one in rejected)
-    names = [name for name in unpacked.files if name not in label_files]
+    names = [name for name in files if name not in label_files]
     rows = [FileRow(name, read.formats.get(name, ""), read.counts[name], bad[name]) for name in names]
-    rows += [FileRow(one.path, "", 0, 1) for one in unpacked.rejected]
+    rows += [FileRow(one.path, "", 0, 1) for one in refused]
     conflicts = (
         f"{name}: the trace in {new} contradicts the one in {old}, which stays." for name, old, new in added.conflicts
     )
@@ -205,15 +198,3 @@ def _is_outcome(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _read(folder: Path, corpus: str, task_key: str | None) -> _Read:
-    """The items of every file of the folder, tasks not yet assigned."""
-    read = _Read()
-    try:
-        for path, form, item in ingest.read([folder], corpus=corpus, task_key=task_key):
-            read.formats.setdefault(path, form)
-            read.take(path, item)
-    except FormatError as error:
-        read.rejected.append(BadRecord(error.path, error.line, str(error)))
-    return read
