@@ -17,6 +17,7 @@ from refiner import merge, review
 from refiner.errors import DecisionRefused, NotReady, StoreError
 from refiner.ids import text_key
 from refiner.ports import Labelled
+from refiner.reporting.counted import Counted, counted
 from refiner.reporting.report import Decided, Inputs, Report
 from refiner.snapshot import Snapshot
 from refiner.types import (
@@ -185,6 +186,11 @@ class ScriptedDesk:
     def nearest_opposite(self, refinement_id: str, change_id: str, n: int = 5) -> list[TraceView]:
         passed = [one for one in self.made.snapshot.training if one.outcome.status == "pass"]
         return [TraceView(one.trace, one.outcome, (), one.trace.external_id) for one in passed[:n]]
+
+    def counted(self, refinement_id: str, change_id: str) -> dict[str, tuple[Counted, ...]]:
+        row = next(row for row in self.made.decided if row.change.key == change_id)
+        measured = next((one.contrast for one in row.verdicts if one.contrast), None)
+        return counted(measured, self.made.snapshot.training) if measured else {}
 
     def dispute(self, name: str, trace_id: str, reason: str) -> None:
         self.disputed.append((name, trace_id, reason))

@@ -390,3 +390,28 @@ def test_a_skill_from_nothing_is_exported_once_a_person_has_written_its_descript
 
 def test_a_skill_with_a_description_is_asked_for_none(ada: Reviewer) -> None:
     assert not any(item.to_write for item in ada.items())
+
+
+def test_every_counted_run_has_its_witness_and_the_report_names_them(ada: Reviewer) -> None:
+    item = ada.item("supported")
+    found = ada.workspace.counted(ada.refinement_id, item.change_id)
+    contrast = item.row.verdicts[0].contrast
+    assert contrast is not None
+    assert len(found["failing with it"]) == contrast.failures_with == 8
+    assert len(found["passing with it"]) == contrast.passes_with
+    assert {len(found[f"{ended} with it"]) + len(found[f"{ended} without it"]) for ended in ("failing", "passing")} == {
+        contrast.failures,
+        contrast.passes,
+    }
+    for one in found["failing with it"]:
+        assert one.at is not None and one.item.trace.spans[one.at].name == "save_workbook"
+    assert all(one.at is None for one in found["failing without it"])
+    ada.decide(item, "accept")
+    made = ada.workspace.exports(ada.refinement_id)
+    first = found["failing with it"][0]
+    assert f"{first.item.trace.external_id} ({first.at + 1})".encode() in made.report_html
+    assert b"Power: the clearest outcome that 8 informative tasks allow" in made.report_html
+    (change,) = json.loads(made.provenance_json)["changes"].values()
+    told = change["proposals"][0]["verdict"]["contrast"]
+    assert (told["failures_with"], told["failures"], told["m"]) == (8, contrast.failures, contrast.m)
+    assert told["runs_that_show_it"] == [one.item.trace.external_id for one in found["failing with it"]]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import streamlit as st
 
-from pages._ui import cards, messages, session
+from pages._ui import cards, counted, messages, session
 from pages._ui.text import count, esc, label
 from refiner.errors import RefinerError
+from refiner.reporting.counted import power
 from refiner.types import Citation, Contrast, Outcome, Trace
 
 if TYPE_CHECKING:
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from refiner.reporting.report import Report
     from refiner.views import Item
 
-TABS: Final = ("Supporting", "Counter-examples", "All in group")
+TABS: Final = ("Supporting", "Counter-examples", "Counted runs", "All in group")
 CARDS: Final = 3
 ROWS: Final = 20
+T = TypeVar("T")
 Runs = Mapping[str, "Labelled"]
 
 
@@ -27,7 +29,11 @@ def citations(item: Item) -> tuple[Citation, ...]:
     """What the verdicts, then the proposals quote, each place once."""
     judged = [one for verdict in item.row.verdicts for criterion in verdict.criteria for one in criterion.citations]
     proposed = [one for proposal in item.row.proposals for one in proposal.citations]
-    return tuple({(one.trace_id, one.ordinal, one.start, one.end): one for one in [*judged, *proposed]}.values())
+    return tuple({(*_place(one), one.verified): one for one in [*judged, *proposed]}.values())
+
+
+def _place(citation: Citation) -> tuple[str, int, int, int]:
+    return citation.trace_id, citation.ordinal, citation.start, citation.end
 
 
 def numbers(item: Item) -> dict[str, int]:
@@ -47,28 +53,33 @@ def _at(ordinal: int | None) -> str | None:
 
 
 def pane(refinement_id: str, report: Report, item: Item, runs: Runs) -> None:
-    """Counts on top, then the three tabs; only the open one is filled."""
+    """Counts on top, then the four tabs; only the open one is filled."""
     if item.to_write:
         cards.empty("No run asks for it", "It stands on no evidence: it is for a person to write.")
         return
-    counts(item)
-    supporting, opposite, everything = st.tabs(TABS, key="evidence", on_change="rerun")
+    counts(report, item)
+    supporting, opposite, every, everything = st.tabs(TABS, key="evidence", on_change="rerun")
     if supporting.open:
         with supporting:
             _supporting(item, runs)
     if opposite.open:
         with opposite:
+            _showing(refinement_id, item)
             _opposite(refinement_id, item)
+    if every.open:
+        with every:
+            counted.runs(refinement_id, item)
     if everything.open:
         with everything:
             _members(report, item, runs)
 
 
-def counts(item: Item) -> None:
+def counts(report: Report, item: Item) -> None:
     """How the behaviour is spread over failing and passing runs, as measured; a sentence when it was not."""
     shown = [verdict.contrast for verdict in item.row.verdicts if verdict.contrast]
     for contrast in shown:
         st.html(contrast_table(contrast))
+        counted.explained(report.table, contrast)
     if not shown:
         words = next((verdict.words for verdict in item.row.verdicts), "")
         st.html(f'<h3>Contrast</h3><p class="sr-muted rv-why">Not measured: {esc(words)}.</p>')
@@ -85,7 +96,8 @@ def contrast_table(contrast: Contrast) -> str:
     shadow = f'<p class="sr-muted">Explained by {esc(contrast.explained_by)}.</p>' if contrast.explained_by else ""
     return (
         f'<h3>Contrast</h3><p class="rv-predicate"><code>{esc(contrast.predicate)}</code></p>'
-        f'<table class="rv-contrast"><tbody>{rows}</tbody></table><p class="rv-facts rv-small">{line}</p>{shadow}'
+        f'<table class="rv-contrast"><tbody>{rows}</tbody></table><p class="rv-facts rv-small">{line}</p>'
+        f'<p class="rv-meta">{esc(power(contrast))}</p>{shadow}'
     )
 
 
@@ -111,6 +123,20 @@ def _supporting(item: Item, runs: Runs) -> None:
     for trace_id in _so_many(known, f"support_{item.change_id}"):
         one = runs[trace_id]
         run_card(one.trace, one.outcome, cited, item.change_id, number=numbered[trace_id])
+
+
+def _showing(refinement_id: str, item: Item) -> None:
+    """Passing runs in which the behaviour holds: what speaks most plainly against a change."""
+    found = session.workspace().counted(refinement_id, item.change_id)
+    if not found:
+        return
+    against = found["passing with it"]
+    words = "None of the passing runs shows the behaviour." if not against else (
+        f"{count(len(against), 'passing run')} {'shows' if len(against) == 1 else 'show'} the behaviour all the same."
+    )  # fmt: skip
+    st.html(f'<p class="rv-meta">{words}</p>')
+    for one in _so_many(against, f"against_{item.change_id}", "passing runs that show it"):
+        run_card(one.item.trace, one.item.outcome, (), item.change_id, at=one.at, name="against")
 
 
 def _opposite(refinement_id: str, item: Item) -> None:
@@ -157,10 +183,10 @@ def group_members(report: Report, item: Item) -> tuple[str, ...]:
     return tuple(dict.fromkeys(members))
 
 
-def _so_many(keys: Sequence[str], name: str) -> Sequence[str]:
+def _so_many(keys: Sequence[T], name: str, what: str = "quoted runs") -> Sequence[T]:
     """The first few, and more at each press of the button that it draws when there are more."""
     shown = int(st.session_state.get(f"so_many_{name}", CARDS))
-    if shown < len(keys) and st.button(f"Show all {len(keys)} quoted runs", key=f"more_{name}", type="tertiary"):
+    if shown < len(keys) and st.button(f"Show all {len(keys)} {what}", key=f"more_{name}", type="tertiary"):
         st.session_state[f"so_many_{name}"] = shown = len(keys)
     return keys[:shown]
 
@@ -173,21 +199,33 @@ def run_card(
     *,
     number: int | None = None,
     at: int | None = None,
+    name: str = "run",
 ) -> None:
     """One run: what was asked, the cited message with two around it, the way to the whole run, and disputing it."""
     mine = [one for one in cited if one.trace_id == trace.id]
     place = _at(mine[0].ordinal if mine else at)
     shown = messages.excerpt(trace, outcome, mine) if mine else _around(trace, outcome, at)
     badge = f"<sup>[{number}]</sup> " if number else ""
-    with st.container(border=True, key=f"run_{trace.id}", gap="small"):
+    with st.container(border=True, key=f"{name}_{trace.id}", gap="small"):
         st.html(
             f'<div class="rv-run-line">{badge}<b>{esc(trace.external_id, 60)}</b> {messages.outcome_chip(outcome)}'
             f'<details class="rv-task"><summary>{esc(trace.task, 110)}</summary>{esc(trace.task)}</details></div>'
-            f"{shown}"
+            f"{shown}{unverified(mine)}"
         )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             session.link("trace", "Open run", icon=":material/notes:", id=trace.id, at=place, change=change_id)
-            dispute(trace)
+            if name == "run":
+                dispute(trace)
+
+
+def unverified(cited: Sequence[Citation]) -> str:
+    """Quotes that do not stand in the run as they were given, shown as such."""
+    lines = (
+        f'<p class="rv-unverified">Not found in this run as quoted: <q>{esc(one.quote, 300)}</q></p>'
+        for one in cited
+        if not one.verified
+    )
+    return "".join(lines)
 
 
 def _around(trace: Trace, outcome: Outcome, at: int | None) -> str:

@@ -221,6 +221,8 @@ def _criterion(criterion: Criterion, numbers: Mapping[str, int]) -> str:
     tone = "plain" if criterion.answer == "unknown" else "good" if criterion.answer == good else "bad"
     cited = sorted({numbers[one.trace_id] for one in criterion.citations if one.trace_id in numbers})
     refs = "".join(f"<sup>[{number}]</sup>" for number in cited)
-    source = f'<span class="rv-source">{esc(criterion.source)}</span>'
+    lost = sum(not one.verified for one in criterion.citations)
+    unfound = f' <span class="rv-unverified">{count(lost, "quote")} not found in the runs</span>' if lost else ""
+    source = f'<span class="rv-source">{esc(criterion.source)}</span>{unfound}'
     answer = f"<td>{chip(criterion.answer, tone)}</td><td>{esc(criterion.reason)}{refs} {source}</td>"
     return f"<tr><th>{question}</th>{answer}</tr>"

@@ -10,6 +10,7 @@ from refiner.gate.cohort import Bools, Cohort, Counts
 from refiner.gate.statistics import Tails
 from refiner.types import Answer, Contrast
 
+CANNOT_DECIDE = "this corpus cannot decide it"
 MIN_TASKS = 3
 """Distinct tasks from which anything counts as more than one repeated or poisoned task."""
 MIN_REFUTING_TASKS = 6
@@ -106,7 +107,7 @@ def _words(cohort: Cohort, found: Measured, q: float | None, m: int, causes: Ans
     refuted = ", no excess in failing runs" if causes == "no" else ""
     if decidable:
         return f"{shares}; within {counts.informative} {_noun(counts.informative)} {test}{refuted}"
-    return f"{shares}; this corpus cannot decide it ({counts.informative} informative {_noun(counts.informative)})"
+    return f"{shares}; {CANNOT_DECIDE} ({counts.informative} informative {_noun(counts.informative)})"
 
 
 def _sample(cohort: Cohort) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from refiner.merge.algebra import LineRange, Merged
-from refiner.types import Change, Citation, Proposal, Verdict
+from refiner.types import Change, Citation, Contrast, Proposal, Verdict
 
 
 def provenance(
@@ -58,18 +58,30 @@ def _proposal(proposal: Proposal, verdict: Verdict | None, names: Mapping[str, s
         "behaviour": proposal.behaviour,
         "feedback_class": proposal.feedback_class,
         "groups": list(proposal.groups),
-        "verdict": _verdict(verdict) if verdict else None,
+        "verdict": _verdict(verdict, names) if verdict else None,
         "traces": _traces([*proposal.citations, *judged], names),
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict(verdict: Verdict, names: Mapping[str, str]) -> dict[str, Any]:
     criteria = {
         criterion.name: {"answer": criterion.answer, "reason": criterion.reason, "source": criterion.source}
         for criterion in verdict.criteria
     }
     said = {"id": verdict.key, "result": verdict.result, "words": verdict.words, "analyst": verdict.analyst}
-    return {**said, "criteria": criteria}
+    return {**said, "criteria": criteria, "contrast": _contrast(verdict.contrast, names)}
+
+
+def _contrast(contrast: Contrast | None, names: Mapping[str, str]) -> dict[str, Any] | None:
+    """The numbers of a contrast, and the runs that show the behaviour by external id; None where none was counted."""
+    if contrast is None:
+        return None
+    told = (
+        "predicate", "failures", "failures_with", "passes", "passes_with", "tasks_with", "informative_tasks", "matched",
+        "p", "q", "m", "attainable_p", "causes", "exploratory", "words",
+    )  # fmt: skip
+    shown = [names.get(trace_id, trace_id) for trace_id in contrast.holds]
+    return {**{name: getattr(contrast, name) for name in told}, "runs_that_show_it": shown}
 
 
 def _traces(citations: Iterable[Citation], names: Mapping[str, str]) -> list[dict[str, Any]]:

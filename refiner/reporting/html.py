@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refiner import merge, skills
-from refiner.reporting import html_changes, html_checks, html_heldout, html_log, html_map, html_usage
+from refiner.reporting import html_changes, html_checks, html_counted, html_heldout, html_log, html_map, html_usage
 from refiner.reporting.analysts import analyst_note
 from refiner.reporting.diffs import Hunk, Row, blocks, body_html, counts, diff_rows, hunks
 from refiner.reporting.fitness import as_decided, fitness
@@ -23,6 +23,7 @@ from refiner.reporting.markup import attribute, coded, number, plural, table, ta
 from refiner.reporting.report import Report
 
 if TYPE_CHECKING:
+    from refiner.ports import Labelled
     from refiner.types import Change, Decision
     from refiner.views import Item, Review
 
@@ -48,12 +49,13 @@ def html_report(report: Report, review: Review | None, merged: merge.Merged, dec
     `merged` is what the diff leads to, `decisions` the decision log in order.
     """
     standings = standings_of(report, review)
-    names = {item.trace.id: item.trace.external_id for item in report.snapshot.training}
+    items = {item.trace.id: item for item in report.snapshot.training}
+    names = {key: item.trace.external_id for key, item in items.items()}
     numbers = owners(report, standings)
     parts = [
         _head(report, standings, review is None),
         _glance(standings, nobody=review is None),
-        _changes(standings, names, nobody=review is None),
+        _changes(standings, items, nobody=review is None),
         html_map.section(report, names, {one.row.change.key: one.anchor for one in standings}),
         _diff(report, merged, numbers),
         html_heldout.section(report, standings),
@@ -167,7 +169,7 @@ def _merged_tag(standing: Standing) -> str:
     return tag("accepted", "in") if standing.row.taken else tag("open", "left out")
 
 
-def _changes(standings: Sequence[Standing], names: Mapping[str, str], *, nobody: bool) -> str:
+def _changes(standings: Sequence[Standing], items: Mapping[str, Labelled], *, nobody: bool) -> str:
     if not standings:
         words = "No change is proposed. What fell short, and by how much, is listed below."
         return f'<section><h2>Changes</h2><p class="empty">{words}</p></section>'
@@ -178,11 +180,11 @@ def _changes(standings: Sequence[Standing], names: Mapping[str, str], *, nobody:
         ]
     else:
         groups = [(*words, [one for one in standings if one.state == state]) for state, words in STATES.items()]
-    return "".join(_group(head, words, group, names) for head, words, group in groups if group)
+    return "".join(_group(head, words, group, items) for head, words, group in groups if group)
 
 
-def _group(head: str, words: str, group: Sequence[Standing], names: Mapping[str, str]) -> str:
-    articles = "".join(html_changes.article(one, names) for one in group)
+def _group(head: str, words: str, group: Sequence[Standing], items: Mapping[str, Labelled]) -> str:
+    articles = "".join(html_changes.article(one, items) for one in group)
     return f"<section><h2>{head} <small>{plural(len(group), 'change')}, {words}</small></h2>{articles}</section>"
 
 
@@ -233,7 +235,7 @@ def _facts(report: Report) -> str:
         return ""
     rows = [
         [
-            f"<code>{text(one.predicate)}</code>",
+            f"<code>{text(one.predicate)}</code>{html_counted.explained(report.table, one.predicate)}",
             f"{one.failures_with} of {one.failures}",
             f"{one.passes_with} of {one.passes}",
             str(one.tasks_with),

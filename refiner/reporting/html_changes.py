@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from refiner.ports import Labelled
+from refiner.reporting import html_counted
 from refiner.reporting.diffs import diff_rows, rows_html
-from refiner.reporting.markup import attribute, clock, coded, number, plural, table, tag, text
+from refiner.reporting.markup import attribute, clock, coded, plural, table, tag, text
 from refiner.reporting.report import Decided
-from refiner.types import Citation, Contrast, Criterion, Edit, Finding, Verdict
+from refiner.types import Citation, Criterion, Edit, Finding, Verdict
 
 if TYPE_CHECKING:
     from refiner.types import Decision
@@ -69,9 +71,9 @@ def _ended(text_: str) -> str:
     return text_ if not text_ or text_.endswith("\n") else text_ + "\n"
 
 
-def article(standing: Standing, names: Mapping[str, str]) -> str:
+def article(standing: Standing, items: Mapping[str, Labelled]) -> str:
     """One change with all its evidence and, when somebody decided on it, who and why."""
-    row = standing.row
+    row, names = standing.row, {key: item.trace.external_id for key, item in items.items()}
     result = row.result.replace(" ", "-")
     head = f'<span class="no">{standing.number}</span><h3>{coded(row.rule)}</h3>'
     marks = tag(result, row.result) + tag(standing.state, state_words(standing))
@@ -82,7 +84,7 @@ def article(standing: Standing, names: Mapping[str, str]) -> str:
         *map(finding_html, row.findings),
         *map(_edit, _edits(standing)),
         f'<p class="why">{coded(row.change.rationale)}</p>',
-        *(_verdict(verdict, names) for verdict in row.verdicts),
+        *(_verdict(verdict, items, names) for verdict in row.verdicts),
         _sources(row, names),
     ]
     return f'<article id="{standing.anchor}" data-change="{attribute(row.change.key)}">{"".join(parts)}</article>'
@@ -138,11 +140,11 @@ def _edit(edit: Edit) -> str:
     return head + rows_html(diff_rows(*edit_texts(edit)), numbers=False)
 
 
-def _verdict(verdict: Verdict, names: Mapping[str, str]) -> str:
+def _verdict(verdict: Verdict, items: Mapping[str, Labelled], names: Mapping[str, str]) -> str:
     rows = [[_QUESTIONS[one.name], _answer(one), coded(one.reason), one.source] for one in verdict.criteria]
     cited = "".join(_cited(one, names) for one in verdict.criteria)
     words = f'<p class="verdict"><b>{text(verdict.result)}</b> {coded(verdict.words)}</p>'
-    counted = _counts(verdict.contrast) if verdict.contrast else _spread(verdict)
+    counted = html_counted.counts(verdict.contrast, items) if verdict.contrast else _spread(verdict)
     return words + table(("Question", "Answer", "Because", "How"), rows) + counted + cited
 
 
@@ -150,19 +152,6 @@ def _answer(criterion: Criterion) -> str:
     good = {"covered": "no", "harmful": "no"}.get(criterion.name, "yes")
     kind = "open" if criterion.answer == "unknown" else "good" if criterion.answer == good else "bad"
     return f'<span class="answer {kind}">{criterion.answer}</span>'
-
-
-def _counts(contrast: Contrast) -> str:
-    numbers = [
-        f"{contrast.failures_with} of {contrast.failures}",
-        f"{contrast.passes_with} of {contrast.passes}",
-        f"{contrast.tasks_with}",
-        f"{contrast.informative_tasks}" if contrast.matched else "not matched by task",
-        number(contrast.p),
-        f"{number(contrast.q)} (m = {contrast.m})",
-    ]
-    heads = ("Failing runs", "Passing runs", "Tasks with it", "Tasks with both outcomes", "p", "q")
-    return f'<p class="place">{text(contrast.predicate)}</p>' + table(heads, [[text(one) for one in numbers]])
 
 
 def _spread(verdict: Verdict) -> str:
@@ -183,14 +172,21 @@ def _sources(row: Decided, names: Mapping[str, str]) -> str:
 
 
 def quotes(citations: Iterable[Citation], names: Mapping[str, str], head: str) -> str:
-    """Verified quotes with the run and the span they come from."""
-    verified = [one for one in dict.fromkeys(citations) if one.verified]
+    """Verified quotes with the run and the span they come from; those that were not found there, marked as such."""
+    distinct = list(dict.fromkeys(citations))
+    verified = [one for one in distinct if one.verified]
+    lost = "".join(_unfound(one, names) for one in distinct if not one.verified)
     if not verified:
-        return ""
+        return lost
     items = "".join(_quote(one, names) for one in verified[:QUOTES])
     left = len(verified) - QUOTES
     more = f'<li class="more">and {plural(left, "more quote")}</li>' if left > 0 else ""
-    return f'<div class="quotes"><p class="place">{text(head)}</p><ol>{items}{more}</ol></div>'
+    return f'<div class="quotes"><p class="place">{text(head)}</p><ol>{items}{more}</ol></div>{lost}'
+
+
+def _unfound(citation: Citation, names: Mapping[str, str]) -> str:
+    words = f"Not found as quoted in {names.get(citation.trace_id, citation.trace_id)}: {citation.quote}"
+    return f'<p class="warn">{text(words[:_LONGEST_QUOTE])}</p>'
 
 
 def _quote(citation: Citation, names: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from refiner.errors import RefinerError, StoreError
 from refiner.ports import Labelled
+from refiner.reporting.counted import Counted, counted
 from refiner.reporting.report import Decided, Report
 from refiner.sides import other, side_of
 from refiner.types import Citation, Outcome
@@ -29,6 +30,7 @@ class Evidence:
     corpora: Corpora
     reports: Reports
     kept: tuple[Report, Vectors] | None = field(default=None)
+    runs: tuple[Report, str, dict[str, tuple[Counted, ...]]] | None = field(default=None)
 
     def trace(self, trace_id: str, refinement_id: str | None) -> TraceView:
         """A trace as a refinement saw it (without one: as it is now, and the latest refinement that quotes it)."""
@@ -45,9 +47,7 @@ class Evidence:
     def nearest_opposite(self, refinement_id: str, change_id: str, n: int) -> list[TraceView]:
         """The training traces of the other outcome that are nearest to those behind a change: same tasks first."""
         report = self.reports.report(refinement_id)
-        row = next((one for one in report.decided if one.change.key == change_id), None)
-        if row is None:
-            raise StoreError(f"refinement {refinement_id} has no change {change_id}; go back to its review")
+        row = _row(report, change_id)
         behind = behind_change(report, row)
         sides = {proposal.side for proposal in row.proposals} or {"failure"}
         wanted = other(sorted(sides)[0])
@@ -58,6 +58,18 @@ class Evidence:
             key=lambda item: (item.trace.task_id not in tasks, -near.get(item.trace.id, -2.0), item.trace.external_id)
         )
         return [_view(item, report) for item in opposite[:n]]
+
+    def counted(self, refinement_id: str, change_id: str) -> dict[str, tuple[Counted, ...]]:
+        """The counted runs of a change by group; empty when its behaviour was not counted."""
+        report = self.reports.report(refinement_id)
+        known = self.runs
+        if known is not None and known[0] is report and known[1] == change_id:
+            return known[2]
+        row = _row(report, change_id)
+        contrast = next((verdict.contrast for verdict in row.verdicts if verdict.contrast), None)
+        found = counted(contrast, report.snapshot.training) if contrast else {}
+        self.runs = report, change_id, found
+        return found
 
     def _candidates(self, trace_id: str, refinement_id: str | None) -> Iterator[Report]:
         """Reports that may hold the trace, as far as they can be read."""
@@ -95,6 +107,14 @@ class Evidence:
             found = self.reports.vectors(report.refinement_id)
             self.kept = report, {one.trace_id: np.frombuffer(one.vector, dtype="<f4") for one in found}
         return self.kept[1]
+
+
+def _row(report: Report, change_id: str) -> Decided:
+    """The change. Raises StoreError when the refinement has none of that id."""
+    row = next((one for one in report.decided if one.change.key == change_id), None)
+    if row is None:
+        raise StoreError(f"refinement {report.refinement_id} has no change {change_id}; go back to its review")
+    return row
 
 
 def behind_change(report: Report, row: Decided) -> list[Labelled]:

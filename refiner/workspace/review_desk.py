@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from refiner.merge import Merged
+from refiner.reporting.counted import Counted
 from refiner.types import Decision
 from refiner.views import Exports, Review, TraceView
 from refiner.workspace.deciding import Deciding, EitherWay, Preview
@@ -86,6 +87,10 @@ class ReviewDesk:
     def nearest_opposite(self, refinement_id: str, change_id: str, n: int = 5) -> list[TraceView]:
         """Counter-examples: the nearest training traces of the other outcome, those of the same tasks first."""
         return self._evidence.nearest_opposite(refinement_id, change_id, n)
+
+    def counted(self, refinement_id: str, change_id: str) -> dict[str, tuple[Counted, ...]]:
+        """Every run that a change's behaviour was counted on, by group, with its witness; empty when it was not."""
+        return self._evidence.counted(refinement_id, change_id)
 
     def exports(self, refinement_id: str) -> Exports:
         """Everything that can be downloaded now."""
