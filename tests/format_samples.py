@@ -234,6 +234,23 @@ def otel() -> bytes:
     return lines(envelope(*otel_run("ab" * 16)), envelope(*otel_run("cd" * 16)))
 
 
+def react_notebook() -> bytes:
+    asked = [
+        "7 Claim: Ferns flower.\nThought 1: Look it up.\nAction 1: Search[fern]\n",
+        f"Observation 1: A plant {URI}\n\nThought 2: It says no.\nAction 2: Finish[REFUTES]\n",
+        "Observation 2: Episode finished, reward = 1\n\n\n{'steps': 2, 'gt_answer': 'REFUTES', 'reward': 1} \n\n"
+        "1 1 1.0 4.0\n-----------\n\n",
+        "8 Claim: Palms flower.\nThought 1: No.\nAction 1: Finish[REFUTES]\n",
+        "Observation 1: Episode finished, reward = 0\n\n\n{'steps': 1, 'gt_answer': 'SUPPORTS', 'reward': 0} \n",
+    ]
+
+    def notebook(*printed: str) -> dict[str, Any]:
+        outputs = [{"output_type": "stream", "name": "stdout", "text": [text]} for text in printed]
+        return {"nbformat": 4, "cells": [{"cell_type": "code", "source": ["run()"], "outputs": outputs}]}
+
+    return lines(notebook(*asked[:3]), notebook(*asked[3:]))
+
+
 def generic() -> bytes:
     call = {
         "id": "t1",
@@ -483,6 +500,7 @@ SAMPLES: dict[str, bytes] = {
     "mini-swe-agent": mini_swe_agent(),
     "openhands": openhands(),
     "otel": otel(),
+    "react-notebook": react_notebook(),
     "spreadsheet-bench": spreadsheet_bench(),
     "swe-agent": swe_agent(),
     "react-text": REACT.encode(),

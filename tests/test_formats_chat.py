@@ -221,3 +221,8 @@ def test_the_real_screenshots_are_placeholders(corpora: Path) -> None:
     loaded = ingest.load([corpora / "webvoyager"], corpus="corpus")
     assert sum(span.output.count("[image png") for trace in loaded.traces for span in trace.spans) == 12
     assert not any("base64" in span.output for trace in loaded.traces for span in trace.spans)
+
+
+def test_a_dialogue_as_one_text_that_names_no_speaker_is_reported() -> None:
+    (bad,) = parse(lines({"messages_display": "Hello"}))
+    assert isinstance(bad, BadRecord)

@@ -86,8 +86,8 @@ def records(
         yield from _numbered(convert(record, name, line), line, names)
 
     for line, value, problem, whole in values(stream):
-        if problem:
-            yield BadRecord(source.path, line, problem)
+        if problem or value == []:
+            yield BadRecord(source.path, line, problem or "is an empty list")
             continue
         found = [made] if (made := one(value)) else value if isinstance(value, list) else [value]
         for record in found:

@@ -194,7 +194,7 @@ def _turns(text: str) -> list[Message]:
     if shown is not None:
         return [{"role": shown.group(1), "content": shown.group(3)}]
     marks = list(_TURN.finditer(text)) if _TURN.match(text) else []
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    turns = [(mark.group(1), text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=bool(marks))]
+    ends = [*(mark.start() for mark in marks[1:]), len(text)][: len(marks)]
+    turns = [(mark.group(1), text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
     said = [{"role": role, "content": words} for role, words in turns if words not in _NOTHING]
     return said if marks else [{"role": "user", "content": text}] if text.strip() not in _NOTHING else []

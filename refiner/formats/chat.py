@@ -125,6 +125,6 @@ class _Reading:
 def _turns(text: str) -> list[dict[str, Any]]:
     """Messages of a dialogue written as one text, `role: words`. `None` is an assistant that only called a tool."""
     marks = list(_TURN.finditer(text))
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    ends = [*(mark.start() for mark in marks[1:]), len(text)][: len(marks)]
     turns = [(mark.group(1), text[mark.end() : end].strip()) for mark, end in zip(marks, ends, strict=True)]
     return [{"role": role, "content": None if words == "None" else words} for role, words in turns]
