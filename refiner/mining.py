@@ -79,8 +79,8 @@ def subject_of(class_name: str) -> str:
     return f"when {action}" if kind in ("missing", "unexpected") and action else class_name
 
 
-def recurring_subjects(items: Sequence[Labelled]) -> list[Subject]:
-    """The subjects with at least one class over 3 distinct failing tasks, by name.
+def recurring_subjects(items: Sequence[Labelled], least: int = RECURS_TASKS) -> list[Subject]:
+    """The subjects with at least one class over `least` distinct failing tasks, by name.
 
     That passing traces carry it too does not silence it: feedback is seldom written for both; a reader is told.
     """
@@ -90,7 +90,7 @@ def recurring_subjects(items: Sequence[Labelled]) -> list[Subject]:
     return [
         Subject(name, tuple(group))
         for name, group in sorted(grouped.items())
-        if any(one.tasks >= RECURS_TASKS for one in group)
+        if any(one.tasks >= least for one in group)
     ]
 
 

@@ -53,10 +53,11 @@ class SummaryRequest:
 class Focus:
     """What a recurrence proposal is about: one fact (its predicate), or one feedback subject with its classes.
 
-    `passing`: how many passing traces carry the feedback as well.
+    `passing`: how many passing traces carry the feedback as well. A correction is feedback in a user's own words:
+    `name` is its subject, or the words themselves where they have no class.
     """
 
-    kind: Literal["fact", "feedback"]
+    kind: Literal["fact", "feedback", "correction"]
     name: str
     classes: tuple[str, ...] = ()
     passing: int = 0

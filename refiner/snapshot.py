@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from refiner.errors import StoreError
 from refiner.ids import content_key, unit_hash
 from refiner.ports import Labelled
+from refiner.tasks import split_units
 from refiner.types import EvaluatorNote, Outcome, Trace
 
 TRAINING = ("pass", "fail")
@@ -60,9 +61,10 @@ def take(
         Labelled(trace, outcomes.get(trace.id) or Outcome(trace.id, "unknown"), tuple(notes.get(trace.id, ())))
         for trace in traces
     ]
-    kept = [item for item in labelled if not held_out(item.trace.task_id, share)]
+    apart = held_out_traces(traces, share)
+    kept = [item for item in labelled if item.trace.id not in apart]
     training = tuple(item for item in kept if item.outcome.status in TRAINING)
-    out = [item.trace.task_id for item in labelled if held_out(item.trace.task_id, share)]
+    out = [item for item in labelled if item.trace.id in apart]
     per_task = Counter(item.trace.task_id for item in training)
     seen = sorted(
         (item.trace.id, item.trace.revision, item.outcome.key, [note.key for note in item.notes]) for item in labelled
@@ -70,24 +72,24 @@ def take(
     return Snapshot(
         key=content_key("snapshot", seen),
         training=training,
-        held_out_tasks=len(set(out)),
+        held_out_tasks=len({item.trace.task_id for item in out}),
         held_out_traces=len(out),
         statuses=dict(sorted(Counter(item.outcome.status for item in kept).items())),
         tasks=len({item.trace.task_id for item in kept}),
         task_origins=dict(sorted(Counter(item.trace.task_id_origin for item in kept).items())),
         tried_twice=sum(count > 1 for count in per_task.values()),
-        sealed=tuple(_sealed(labelled, share)),
+        sealed=tuple(Sealed(item.trace.revision, item.outcome) for item in out if item.outcome.status in TRAINING),
     )
 
 
-def _sealed(labelled: Sequence[Labelled], share: float) -> Iterator[Sealed]:
-    for item in labelled:
-        if held_out(item.trace.task_id, share) and item.outcome.status in TRAINING:
-            yield Sealed(item.trace.revision, item.outcome)
+def held_out_traces(traces: Sequence[Trace], share: float) -> frozenset[str]:
+    """The ids of the traces that are held out: those of held-out tasks, or of held-out conversations."""
+    units = split_units(traces)
+    return frozenset(trace_id for trace_id, unit in units.items() if held_out(unit, share))
 
 
 def held_out(task_id: str, share: float) -> bool:
-    """Whether a task is held out: its hash modulo 100 lies below the share in percent."""
+    """Whether a task (or a conversation) is held out: its hash modulo 100 lies below the share in percent."""
     return unit_hash(task_id) % 100 < round(share * 100)
 
 

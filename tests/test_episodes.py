@@ -177,7 +177,8 @@ def test_an_episode_is_a_trace_that_leads_back_to_its_conversation() -> None:
     source = {span.span_id: span for span in CORRECTED.spans}
     assert [one.external_id for one in gathered.traces] == ["talk:e1", "talk:e2"]
     assert {one.meta["conversation"] for one in gathered.traces} == {"talk"}
-    assert [span.ordinal for span in passed.spans] == [0, 1, 2]
+    assert [span.ordinal for span in passed.spans] == [0, 1, 2, 3, 4, 5]
+    assert [span.span_id for span in passed.spans[:3]] == [span.span_id for span in failed.spans]
     assert all(source[span.span_id].output == span.output for one in gathered.traces for span in one.spans)
     assert failed.task_id == passed.task_id
     assert [(one.trace_id, one.status, one.origin) for one in gathered.outcomes] == [
@@ -185,6 +186,15 @@ def test_an_episode_is_a_trace_that_leads_back_to_its_conversation() -> None:
         (passed.id, "pass", "heuristic"),
     ]
     assert ingest.assign_tasks(gathered.traces) == gathered.traces
+
+
+def test_a_redo_starts_from_what_was_done_before_so_its_trace_holds_that_too() -> None:
+    gathered = episodes.gather([episodes.cut(TWICE_WRONG)], "mine")
+    assert [[span.name for span in one.spans if span.kind == "tool_call"] for one in gathered.traces] == [
+        ["rename"],
+        ["rename", "rename"],
+        ["rename", "rename", "rename", "list_sheets"],
+    ]
 
 
 def conversations(*names: str, request: str = "Sort it") -> list[Trace]:

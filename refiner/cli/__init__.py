@@ -16,6 +16,7 @@ from refiner.errors import RefinerError
 
 COMMANDS = {
     "refine": "refine a skill from recorded traces",
+    "distill": "conversations with an agent into a skill: what users corrected, by the same gate",
     "app": "the review app in the browser: from upload to an exported skill",
     "inspect": "what is in trace files: formats, counts, outcomes, rejected records",
     "ingest": "traces and labels into a corpus of the review app, for files too large to upload",

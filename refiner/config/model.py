@@ -144,6 +144,9 @@ class RefineConfig:
         choices=("measured", "judge"),
     )
     gate_q: float = setting(0.05, "number", "the false discovery rate up to which a contrast counts", limit=_RATE)
+    edit_budget: int | None = setting(
+        None, "whole", "the most proposals that may become changes, the strongest first", limit=_AT_LEAST_1
+    )
     max_undecided: int = setting(20, "whole", "the most proposals without a measured cause", limit=_AT_LEAST_0)
     window: int = setting(
         None,

@@ -21,7 +21,8 @@ class Episode:
     """One attempt with a reaction. `number` counts the attempts of the conversation, skipped ones included, from 1.
 
     `task`: the request it answers, of which a corrected attempt and the next are two tries. `spans` are the source's
-    own, the request first; `reaction`: the source's spans with the user's words `said` about it.
+    own, the request first; `reaction`: the source's spans with the user's words `said` about it. `follows`: the number
+    of the attempt whose correction it is, 0 for the first at its request.
     """
 
     number: int
@@ -31,6 +32,7 @@ class Episode:
     said: str
     spans: tuple[Span, ...]
     reaction: tuple[Span, ...] = ()
+    follows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,12 @@ class Cut:
 
 @dataclass(slots=True)
 class _Attempt:
-    """An attempt that goes on. `redo`: it follows one that was corrected. `stopped`: the user's interruption."""
+    """An attempt that goes on. `follows`: the attempt that was corrected before. `stopped`: the user's interruption."""
 
     number: int
     task: str
     turns: list[Turn]
-    redo: bool = False
+    follows: int = 0
     stopped: list[Span] = field(default_factory=list)
 
     @property
@@ -100,8 +102,9 @@ def _pieces(turns: Sequence[Turn]) -> Iterator[Episode | Skipped]:
             yield _closed(current, turn, reaction)
         if again or _asks(turn, reaction):
             number += 1
-            task = current.task if again and current else turn.text
-            current = _Attempt(number, task, [turn], redo=again)
+            before = current if again else None
+            task = before.task if before else turn.text
+            current = _Attempt(number, task, [turn], before.number if before else 0)
         else:
             current = None
     if current is not None:
@@ -151,10 +154,10 @@ def _left(current: _Attempt) -> Episode | Skipped:
         return Skipped(current.number, current.task, "no step", (*current.spans, *current.stopped))
     if current.stopped:
         return _episode(current, "fail", "interruption", "", tuple(current.stopped))
-    if current.redo and not current.spans[-1].error:
+    if current.follows and not current.spans[-1].error:
         return _episode(current, "pass", "redo", "", ())
     return Skipped(current.number, current.task, "no reaction", current.spans)
 
 
 def _episode(current: _Attempt, status: Status, sign: Sign, said: str, reaction: tuple[Span, ...]) -> Episode:
-    return Episode(current.number, current.task, status, sign, said, current.spans, reaction)
+    return Episode(current.number, current.task, status, sign, said, current.spans, reaction, current.follows)

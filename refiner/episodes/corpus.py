@@ -10,7 +10,7 @@ from refiner.episodes.attempts import Cut, Episode
 from refiner.episodes.turns import is_said
 from refiner.ids import text_key
 from refiner.tasks import COMMON, CONVERSATION, folded
-from refiner.types import Outcome, Trace
+from refiner.types import Outcome, Span, Trace
 
 SIGN, ATTEMPT = "sign", "attempt"
 """Keys of a trace's `meta`: why its outcome is suggested, and which attempt of its conversation it is."""
@@ -32,12 +32,14 @@ def is_conversation(trace: Trace) -> bool:
 def gather(cuts: Iterable[Cut], corpus: str) -> Gathered:
     """The episodes as traces of `corpus`, named `CONVERSATION:eN`, their spans with the ids of the source.
 
+    A corrected attempt leaves things as they are, and the next starts from there: its trace holds the steps of both, so
+    that only what was added, never what need not be done again, can go with success.
     Two attempts at one request are one task, and so are equal requests of several conversations, unless a request
     opens more than a quarter of them; then each conversation's is its own.
     """
     cuts = list(cuts)
     common = _common(cuts)
-    traces = [_trace(one.source, episode, corpus, common) for one in cuts for episode in one.episodes]
+    traces = [_trace(one, episode, corpus, common) for one in cuts for episode in one.episodes]
     outcomes = [
         Outcome(trace.id, episode.status, "heuristic", None, episode.said or None)
         for trace, episode in zip(traces, (episode for one in cuts for episode in one.episodes), strict=True)
@@ -52,8 +54,8 @@ def _common(cuts: Sequence[Cut]) -> frozenset[str]:
     return frozenset(request for request, count in counts.items() if count * COMMON > len(seen))
 
 
-def _trace(source: Trace, episode: Episode, corpus: str, common: frozenset[str]) -> Trace:
-    request = folded(episode.task)
+def _trace(cut: Cut, episode: Episode, corpus: str, common: frozenset[str]) -> Trace:
+    source, request = cut.source, folded(episode.task)
     parts = (source.external_id, request) if request in common else (request,)
     return Trace(
         corpus=corpus,
@@ -62,8 +64,15 @@ def _trace(source: Trace, episode: Episode, corpus: str, common: frozenset[str])
         task=episode.task,
         task_id=text_key("task", *parts),
         task_id_origin="text",
-        spans=tuple(replace(span, ordinal=place) for place, span in enumerate(episode.spans)),
+        spans=tuple(replace(span, ordinal=place) for place, span in enumerate(_steps(cut, episode))),
         model=source.model,
         source=source.source,
         meta={CONVERSATION: source.external_id, ATTEMPT: str(episode.number), SIGN: episode.sign},
     )
+
+
+def _steps(cut: Cut, episode: Episode) -> tuple[Span, ...]:
+    """The spans of an attempt behind those of the attempts that it mends."""
+    by_number = {one.number: one for one in cut.episodes}
+    before = by_number.get(episode.follows)
+    return (*(_steps(cut, before) if before else ()), *episode.spans)

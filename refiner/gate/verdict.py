@@ -17,6 +17,7 @@ ENOUGH_TASKS = 3
 """Distinct tasks that make a behaviour general, and that citations must come from for a judged cause."""
 
 _WANTED = ("occurs", "causes", "general")
+_RECURS = "recurs in the evaluator's feedback"
 
 
 def combine(
@@ -28,22 +29,24 @@ def combine(
     analyst: str = "offline",
     votes: int = 1,
     task_of: Mapping[str, str] | None = None,
+    few: bool = False,
 ) -> Verdict:
     """The verdict on one proposal.
 
     `answers` = the analyst's criteria by name; what is missing counts as not asked. `task_of` maps trace ids to tasks:
     without it citations cannot be counted by task, so a judged cause stays unknown. A contrast is stated in the
-    direction that the proposal claims (for the success side: the negation goes with failure).
+    direction that the proposal claims (for the success side: the negation goes with failure). `few`: what a user said
+    in too few attempts to count by; then fewer tasks than it takes leave open whether something is general.
     """
     criteria = (
         _occurs(ruling, _checked(answers, "occurs")),
         _causes(ruling.contrast, _checked(answers, "causes"), gate_q, task_of or {}),
-        _general(ruling.tasks),
+        _general(ruling.tasks, few),
         _checked(answers, "covered"),
         _checked(answers, "harmful"),
     )
     result = _result(criteria)
-    words = _words(proposal, ruling, criteria, result)
+    words = _words(proposal, ruling, criteria, result, "said by the user" if few else _RECURS)
     return Verdict(proposal.key, result, criteria, words, analyst, votes, ruling.tasks, ruling.traces, ruling.contrast)
 
 
@@ -86,8 +89,9 @@ def _occurs(ruling: Ruling, answer: Criterion) -> Criterion:
     return answer
 
 
-def _general(tasks: int) -> Criterion:
-    answer: Answer = "yes" if tasks >= ENOUGH_TASKS else "unknown" if tasks == ENOUGH_TASKS - 1 else "no"
+def _general(tasks: int, few: bool) -> Criterion:
+    is_open = tasks == ENOUGH_TASKS - 1 or (few and tasks > 0)
+    answer: Answer = "yes" if tasks >= ENOUGH_TASKS else "unknown" if is_open else "no"
     return Criterion("general", answer, f"{tasks} distinct {'task' if tasks == 1 else 'tasks'}", "counted")
 
 
@@ -122,8 +126,10 @@ def _result(criteria: tuple[Criterion, ...]) -> Result:
     return "supported" if set(wanted) == {"yes"} else "undecided"
 
 
-def _words(proposal: Proposal, ruling: Ruling, criteria: tuple[Criterion, ...], result: Result) -> str:
-    evidence = _evidence(proposal, ruling)
+def _words(
+    proposal: Proposal, ruling: Ruling, criteria: tuple[Criterion, ...], result: Result, said: str = _RECURS
+) -> str:
+    evidence = _evidence(proposal, ruling, said)
     causes, general = criteria[1], criteria[2]
     if result == "unsupported":
         against = [one for one in criteria if one.answer == ("no" if one.name in _WANTED else "yes")]
@@ -134,12 +140,12 @@ def _words(proposal: Proposal, ruling: Ruling, criteria: tuple[Criterion, ...], 
     return f"{evidence}; {causes.reason}" if causes.source == "judged" else evidence
 
 
-def _evidence(proposal: Proposal, ruling: Ruling) -> str:
+def _evidence(proposal: Proposal, ruling: Ruling, said: str) -> str:
     if ruling.contrast is not None:
         return ruling.contrast.words
     counts = f"{_count(ruling.traces, 'trace')}, {_count(ruling.tasks, 'task')}"
-    if proposal.feedback_class is not None:
-        return f"recurs in the evaluator's feedback: {counts}"
+    if proposal.feedback_class is not None or said != _RECURS:
+        return f"{said}: {counts}"
     return f"not measured; cited: {counts}"
 
 

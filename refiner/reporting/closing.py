@@ -77,7 +77,8 @@ def _why_undecided(report: Report) -> str:
     if not tasks:
         return ""
     spread = f"{tasks[0]}" if tasks[0] == tasks[-1] else f"{tasks[0]} to {tasks[-1]}"
-    return f" (each undecided one recurs in {spread} tasks; {_no_cause(report)})"
+    noun = "task" if spread == "1" else "tasks"
+    return f" (each undecided one recurs in {spread} {noun}; {_no_cause(report)})"
 
 
 def _no_cause(report: Report) -> str:

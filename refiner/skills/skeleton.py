@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -19,24 +20,25 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_NAME].strip("-") or "new-skill"
 
 
-def skeleton(name: str | None = None) -> SkillVersion:
-    """A SKILL.md with front matter, a title and three empty sections; the description is still to be written."""
+def skeleton(name: str | None = None, description: str = DESCRIPTION_TO_WRITE) -> SkillVersion:
+    """A SKILL.md with front matter, a title and three empty sections; the description is still to be written, unless
+    one is given."""
     given = " ".join((name or "New skill").split())
     title = given[:1].upper() + given[1:].replace("-", " ") if given == slug(given) else given
-    head = f'---\nname: {slug(given)}\ndescription: "{DESCRIPTION_TO_WRITE}"\n---\n\n# {title}\n'
+    head = f"---\nname: {slug(given)}\ndescription: {json.dumps(description, ensure_ascii=False)}\n---\n\n# {title}\n"
     text = head + "".join(f"\n## {section}\n" for section in SECTIONS)
     return SkillVersion(files={"SKILL.md": text.encode("utf-8", "replace")})
 
 
 def is_skeleton(skill: SkillVersion) -> bool:
-    """Whether the skill is an untouched skeleton (of any name)."""
+    """Whether the skill is an untouched skeleton (of any name and description)."""
     text = skill.files[skill.main].decode("utf-8", "replace")
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
     return bool(title) and _tail(text) == _tail(skeleton("x").files["SKILL.md"].decode())
 
 
 def _tail(text: str) -> str:
-    return re.sub(r"\A---\nname: [^\n]*\n|^# .+$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\A---\nname: [^\n]*\ndescription: [^\n]*\n|^# .+$", "", text, flags=re.MULTILINE)
 
 
 def needs_description(skill: SkillVersion) -> bool:

@@ -29,20 +29,25 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Yields the final `Proposal`s in order of strength, then every `Shortfall`."""
+    """Yields the final `Proposal`s in order of strength, then every `Shortfall`.
+
+    `budget`: the most proposals in all. `recurs`: the tasks from which a feedback subject is counted.
+    """
 
     sides: tuple[Side, ...] = SIDES
     min_side: int = 4
     min_tasks: int = 3
     max_undecided: int | None = 20
     folding: bool = True
+    budget: int | None = None
+    recurs: int = RECURS_TASKS
     name: str = "fold"
     version: int = 1
 
     def steps(self, records: Records) -> Iterable[Step]:
         mined = [*records.produced("propose"), *records.produced("recur")]
         table: ContrastTable = records.produced("contrast")[0]
-        subjects = recurring_subjects(records.labelled())
+        subjects = recurring_subjects(records.labelled(), self.recurs)
         proposals = tuple(one for one in mined if isinstance(one, Proposal))
         shortfalls = (
             *self._skipped(records),
@@ -55,7 +60,8 @@ class Fold:
         tasks = task_counts(table.contrasts, subjects)
         explained = {one.predicate: one.explained_by for one in table.contrasts if one.explained_by}
         material = Material(proposals, shortfalls, facts, {one.name: ids(one) for one in subjects}, tasks, explained)
-        key = content_key(self.name, self.version, self.max_undecided, self.folding, material)
+        limits = (self.max_undecided, self.folding, *([] if self.budget is None else [self.budget]))
+        key = content_key(self.name, self.version, *limits, material)
         yield Step(self.name, f"{len(proposals)} proposals", key, material)
 
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
@@ -64,9 +70,10 @@ class Fold:
         strong = [one for one in folded if fault_of(one) in material.facts]
         weak = [one for one in folded if fault_of(one) not in material.facts]
         weak.sort(key=lambda one: (one.feedback_class is None, -tasks_behind(one, material), said(one)))
-        kept = len(weak) if self.max_undecided is None else self.max_undecided
-        listed = [weaker(one, material) for one in weak[kept:]]
-        return (*strong, *weak[:kept], *material.shortfalls, *listed)
+        limited = weak[: self.max_undecided]
+        kept = [*strong, *limited][: self.budget]
+        listed = [weaker(one, material) for one in (*strong, *weak) if one not in kept]
+        return (*kept, *material.shortfalls, *listed)
 
     def _skipped(self, records: Records) -> Iterable[Shortfall]:
         for side in SIDES:

@@ -32,6 +32,7 @@ class Gate:
     votes: int = 1
     published: bool = False
     judged_contrast: str = ""
+    few: bool = False
     name: str = "gate"
     version: int = 1
 
@@ -49,6 +50,7 @@ class Gate:
                     seen,
                     request.skill.key,
                     *([self.judged_contrast] if sample else ()),
+                    *(["few"] if self.few else ()),
                 )
                 key = content_key(self.name, self.version, self.analyst, self.gate_q, *parts)
                 yield Step(self.name, proposal.theme, key, request)
@@ -67,6 +69,7 @@ class Gate:
             analyst=tools.analyst.name,
             votes=self.votes,
             task_of=tasks,
+            few=self.few,
         )
         return (found,)
 

@@ -41,11 +41,11 @@ def undecided_limit(config: RefineConfig) -> int | None:
     return config.max_undecided if config.analyst == "offline" else None
 
 
-def gate(config: RefineConfig, tools: Tools) -> Gate:
-    """The gate as the preset asks its questions."""
+def gate(config: RefineConfig, tools: Tools, *, few: bool = False) -> Gate:
+    """The gate as the preset asks its questions. `few`: there are too few traces to count by."""
     votes, published = config.votes if config.analyst == "model" else 1, not config.rules.check_quotes
     judged = tools.analyst.identity_for("judged_contrast") if config.contrast == "judge" else ""
-    return Gate(tools.analyst.identity_for("gate"), gated_sides(config), config.gate_q, votes, published, judged)
+    return Gate(tools.analyst.identity_for("gate"), gated_sides(config), config.gate_q, votes, published, judged, few)
 
 
 def stages(config: RefineConfig, tools: Tools) -> list[Stage]:
@@ -67,7 +67,7 @@ def stages(config: RefineConfig, tools: Tools) -> list[Stage]:
         ),
         Propose(by_side(tools, "propose"), least),
         *recurring,
-        Fold(sides, rules.min_side, least, undecided_limit(config), rules.fold_proposals),
+        Fold(sides, rules.min_side, least, undecided_limit(config), rules.fold_proposals, config.edit_budget),
         gate(config, tools),
         Merge(merge),
         Audit(),

@@ -54,6 +54,8 @@ def focus_words(request: ProposalRequest) -> str:
     focus = request.focus
     if focus is None:
         return FREE
+    if focus.kind == "correction":
+        return f"this correction by a user: {focus.name}"
     if focus.kind == "feedback":
         passing = f"; the same is said of {focus.passing} passing runs" if focus.passing else ""
         return f"this complaint of the evaluator: {'; '.join(focus.classes) or focus.name}{passing}"
@@ -117,7 +119,7 @@ def _proposal(
         reinforce=tuple(_line(one, 400) for one in reply.get("reinforce", ())),
         soften=tuple(_line(one, 400) for one in reply.get("soften", ())),
         behaviour=chosen.predicate,
-        feedback_class=focus.name if focus is not None and focus.kind == "feedback" else None,
+        feedback_class=focus.name if focus is not None and focus.kind != "fact" and focus.classes else None,
         section=edits[0].section if edits else (),
         edits=edits,
         citations=checked.kept,
@@ -128,7 +130,7 @@ def _proposal(
 def _behaviour(request: ProposalRequest, reply: dict[str, Any], checked: Checked) -> Chosen:
     """A fact's own predicate; none for a complaint, which is counted by its class; else what the model picked."""
     focus = request.focus
-    if focus is not None and focus.kind == "feedback":
+    if focus is not None and focus.kind != "fact":
         return Chosen(None)
     if focus is not None:
         return Chosen.of_fact(focus.name, request.group.side)

@@ -31,6 +31,10 @@ class OfflineAnalyst:
         return summarise(request)
 
     def propose(self, request: ProposalRequest) -> Proposal | Shortfall:
+        if request.focus is not None and request.focus.kind == "correction":
+            from refiner.analysts.offline.correcting import corrected
+
+            return corrected(request)
         from refiner.analysts.offline.proposing import propose
 
         return propose(request)

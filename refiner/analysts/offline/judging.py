@@ -6,8 +6,9 @@ from refiner import behaviours, feedback, merge
 from refiner.analysts.offline.summary import quote_feedback, quote_span
 from refiner.mining import RECURS_TASKS, subject_of
 from refiner.ports import JudgeRequest, Labelled
+from refiner.rendering import fold
 from refiner.sides import side_of, tasks_of
-from refiner.types import Answer, Citation, Criterion
+from refiner.types import Answer, Citation, Criterion, SkillVersion
 
 ENOUGH_PASSES = 4  # passing traces of the same tasks from which a rule's harm can be counted
 
@@ -48,10 +49,16 @@ def _causes(request: JudgeRequest) -> Criterion:
 def _covered(request: JudgeRequest) -> Criterion:
     proposal = request.proposal
     rule = proposal.edits[0].new.strip().removeprefix("- ") if proposal.edits else proposal.suggested_edit
-    line = merge.covered(request.skill, rule, _terms(request))
+    line = _repeated(request.skill, rule) or merge.covered(request.skill, rule, _terms(request))
     if line is None:
         return Criterion("covered", "no", "no line of the skill states the rule", "counted")
     return Criterion("covered", "yes", f"the skill already says: {line.strip()}", "counted")
+
+
+def _repeated(skill: SkillVersion, rule: str) -> str | None:
+    """The line of the skill's main file that is the rule, word for word."""
+    lines = skill.files[skill.main].decode("utf-8", "replace").splitlines()
+    return next((line for line in lines if fold(line).lstrip("-*+ ") == fold(rule)), None)
 
 
 def _terms(request: JudgeRequest) -> frozenset[str]:

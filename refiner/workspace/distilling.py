@@ -1,0 +1,156 @@
+"""Conversations into an installed skill: attempts, a refinement in a folder of its own, a version beside the skill.
+
+Keeps nothing in the app's database. Prints nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from refiner import intake, skills
+from refiner.config import RefineConfig, result_fields
+from refiner.engine import Emit
+from refiner.errors import OutputError, SkillError, UsageError
+from refiner.ids import content_key
+from refiner.installs import installing, places
+from refiner.installs.package import read_package
+from refiner.installs.store import Store as Installs
+from refiner.installs.store import store_of
+from refiner.reporting.report import Result
+from refiner.strategies import cluster, conversation
+from refiner.transcripts import Transcripts
+from refiner.types import SkillVersion
+from refiner.workspace import DATABASE, Session, Strategy, prepare, tools_for
+from storage import Store
+
+MEMORY = "distilled.json"
+HELD_OUT = 0.3
+ENOUGH_TO_HOLD_OUT = 4
+"""Conversations from which a share is held out: of fewer, chance may take all or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The skill that is made or made better: its folder, its versions, and what lies there now."""
+
+    folder: Path
+    installs: Installs
+    base: SkillVersion
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """`installed` None: nothing went into the skill. `result` None: these conversations were distilled before."""
+
+    target: Target
+    result: Result | None
+    installed: installing.Installed | None
+
+
+def target_of(name: str, target: str, description: str = "") -> Target:
+    """Where the skill lies or will lie. Raises UsageError or SkillError when it cannot be there; writes nothing."""
+    fitting = skills.slug(name)
+    if name != fitting:
+        raise UsageError(
+            f'--name: "{name}" cannot name a skill (1 to 64 of a-z, 0-9 and single hyphens); try {fitting}'
+        )
+    folder = places.where_to(name, target)
+    _refuse_unwritable(folder)
+    exists = places.is_skill(folder)
+    base = skills.load(folder) if exists else skills.skeleton(name, description or described(name))
+    return Target(folder, store_of(folder), base, not exists)
+
+
+def described(name: str) -> str:
+    """The description of a skill that starts from conversations, when nobody wrote one."""
+    about = name.replace("-", " ")
+    return f"What users had to correct in earlier conversations about {about}. Read it before a task of that kind."
+
+
+def holdout_of(config: RefineConfig, transcripts: Transcripts) -> float:
+    """The share of conversations to hold out: the chosen one, else 0.3 where there are enough."""
+    if config.holdout is not None:
+        return config.holdout
+    return HELD_OUT if transcripts.conversations >= ENOUGH_TO_HOLD_OUT else 0.0
+
+
+def distill(
+    config: RefineConfig, transcripts: Transcripts, target: Target, emit: Emit, environ: Mapping[str, str]
+) -> Distilled:
+    """Refines the skill from the attempts, their outcomes taken as given, and installs what the gate lets through.
+
+    Raises what a refinement raises, and Conflict when edits by hand meet the new lines; nothing is half-written.
+    """
+    config = replace(config, holdout=holdout_of(config, transcripts))
+    prepare(config.out)
+    key = _key(config, transcripts)
+    if _known(config.out, key, target):
+        return Distilled(target, None, None)
+    taken = taken_as_given(transcripts)
+    tools = tools_for(config, environ)
+    with Store.open(config.db or config.out / DATABASE) as store:
+        result = Session(store, config, tools, emit, strategy_for(config, transcripts)).refine(target.base, taken)
+    if not result.report.counts()["taken"]:
+        return Distilled(target, result, None)
+    done = installing.install(target.installs, read_package(config.out), note=_note(transcripts))
+    _remember(config.out, key, target, done.version.id)
+    return Distilled(target, result, done)
+
+
+def taken_as_given(transcripts: Transcripts) -> intake.Intake:
+    """The attempts as training traces: a person took the suggested outcomes for true, all at once."""
+    outcomes = tuple(replace(outcome, origin="human") for outcome in transcripts.gathered.outcomes)
+    count = len(outcomes)
+    words = f"{count} outcomes were suggested by how users took each attempt and taken as given; nobody looked at each."
+    gathered = transcripts.gathered
+    return intake.Intake(transcripts.loaded, gathered.traces, outcomes, (), (words, *transcripts.left_out()))
+
+
+def strategy_for(config: RefineConfig, transcripts: Transcripts) -> Strategy:
+    """The whole method for a corpus; correction by correction for one conversation, or too few failing attempts."""
+    failing = sum(outcome.status == "fail" for outcome in transcripts.gathered.outcomes)
+    few = transcripts.conversations == 1 or failing < config.rules.min_side
+    return conversation.stages if few else cluster.stages
+
+
+def _note(transcripts: Transcripts) -> str:
+    count = transcripts.conversations
+    return f"distilled from {count} {'conversation' if count == 1 else 'conversations'}"
+
+
+def _refuse_unwritable(folder: Path) -> None:
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise SkillError(f"{folder}: {there} is a file, so no skill can lie there; choose another --target")
+    if not os.access(there, os.W_OK):
+        raise SkillError(f"{folder} cannot be written; choose another --target, or change its permissions")
+
+
+def _key(config: RefineConfig, transcripts: Transcripts) -> str:
+    gathered = transcripts.gathered
+    traces = [(trace.id, trace.revision) for trace in gathered.traces]
+    return content_key("distilled", traces, [one.key for one in gathered.outcomes], result_fields(config))
+
+
+def _known(out: Path, key: str, target: Target) -> bool:
+    """Whether exactly this was distilled into the skill before, and is part of its history."""
+    try:
+        found = json.loads((out / MEMORY).read_bytes())
+    except (OSError, ValueError):
+        return False
+    versions = {version.id for version in target.installs.versions()}
+    return isinstance(found, dict) and found.get("key") == key and found.get("version") in versions
+
+
+def _remember(out: Path, key: str, target: Target, version: str) -> None:
+    draft = out / f".{MEMORY}"
+    try:
+        draft.write_text(json.dumps({"key": key, "skill": str(target.folder), "version": version}) + "\n", "utf-8")
+        os.replace(draft, out / MEMORY)
+    except OSError as error:
+        raise OutputError(f"{out} cannot be written ({error.strerror}); choose another --out") from error
