@@ -8,7 +8,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-BENCHES = ("planted", "closed_loop", "one_shot", "cluster", "client", "tokens", "audits", "app", "ingest")
+BENCHES = (
+    "planted",
+    "closed_loop",
+    "one_shot",
+    "cluster",
+    "attribution",
+    "client",
+    "tokens",
+    "audits",
+    "app",
+    "ingest",
+)
 OUT = Path("build/bench")
 
 

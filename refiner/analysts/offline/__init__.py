@@ -11,7 +11,7 @@ from refiner import behaviours
 from refiner.ports import JudgeRequest, MergeRequest, ProposalRequest, SummaryRequest
 from refiner.types import Change, Criterion, Proposal, Shortfall, Side, Summary
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)

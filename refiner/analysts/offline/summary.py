@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from refiner import behaviours, feedback
+from refiner.analysts.offline.decisive import decisive_span
 from refiner.mining import classes_of
 from refiner.ports import Labelled, SummaryRequest
 from refiner.rendering import cite as cite_span
@@ -32,7 +33,7 @@ def summarise(request: SummaryRequest) -> Summary:
         polarity=side_of(item),
         summary=" ".join(sentence for sentence in sentences if sentence),
         observations=_observations(item, trace, failed),
-        decisive_span_id=failed[0].span_id if failed and side_of(item) == "failure" else None,
+        decisive_span_id=decisive_span(trace) if side_of(item) == "failure" else None,
         evidence=tuple(quote_span(trace, span.ordinal) for span in failed[:2]) + quote_feedback(item),
     )
 
