@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._ui import byhand, corpora, first, header, overview, session, startskill, uploads
+from pages._ui import byhand, corpora, first, header, overview, scores, session, startskill, uploads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +47,7 @@ def show(view: CorpusView, known: Sequence[CorpusCard]) -> None:
                 uploads.schema()
         case "labels":
             uploads.labels(view.name)
+            scores.draw(view.name)
             uploads.report(view.name)
         case "hand" if view.traces:
             byhand.draw(view)

@@ -30,10 +30,11 @@ _LINES = "lines"
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """Label files beside the traces, and when a score passes."""
+    """Label files beside the traces, the score of the traces that says how they ended, and when a score passes."""
 
     rewards: Path | None = None
     feedback: Path | None = None
+    score: str | None = None
     threshold: labels.Threshold = field(default_factory=labels.Threshold)
 
 
@@ -115,6 +116,7 @@ class _Seen:
 
     threshold: labels.Threshold
     stated: dict[str, list[Outcome]] = field(default_factory=dict)
+    scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: int = 0
     rejected: list[BadRecord] = field(default_factory=list)
     skipped: list[BadRecord] = field(default_factory=list)
@@ -166,12 +168,17 @@ def _converted(
 ) -> Converted:
     seen = _Seen(labelling.threshold)
     for record in ingest.read(paths, corpus=_CORPUS, task_key=task_key):
-        draft.take(record.item) if isinstance(record.item, Trace) else seen.take(record)
+        if isinstance(record.item, Trace):
+            draft.take(record.item)
+            seen.scores[record.item.id] = labels.scores_of(record.item.meta) if labelling.score else {}
+        else:
+            seen.take(record)
     if not draft.places:
         raise FormatError(f"no traces in {', '.join(map(str, paths))}")
     tasks = {name: place.task_id for name, place in draft.places.items()}
     outcomes, warnings = intake.side_files(_CORPUS, tasks, labelling.rewards, labelling.feedback, labelling.threshold)
-    for outcome in outcomes:
+    chosen = labels.by_score(seen.scores, labelling.score, labelling.threshold) if labelling.score else []
+    for outcome in (*chosen, *outcomes):
         seen.stated.setdefault(outcome.trace_id, []).append(outcome)
     effective = {name: labels.effective(seen.stated.get(trace_key(_CORPUS, name), ())) for name in draft.places}
     texts = {name: outcome.feedback for name, outcome in effective.items() if outcome.feedback}

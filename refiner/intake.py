@@ -66,6 +66,9 @@ def _labels(config: RefineConfig, loaded: ingest.Ingest, corpus: str) -> tuple[t
     names = named_tasks(loaded.traces)
     threshold = labels.Threshold(config.pass_at, config.lower_is_better)
     outcomes, warnings = side_files(corpus, names, config.binary_rewards, config.ground_truth_file, threshold)
+    if config.score is not None:
+        scores = {trace.id: labels.scores_of(trace.meta) for trace in loaded.traces}
+        outcomes = (*labels.by_score(scores, config.score, threshold), *outcomes)
     if not loaded.outcomes and not outcomes:
         raise LabelError("the traces carry no outcomes and no label file was given; add --rewards FILE")
     return (*loaded.outcomes, *outcomes), warnings

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages._ui import session, style
 from refiner.errors import ConfigError, RefinerError
 from refiner.job_views import FailureRow, JobView, RefinementCard, StageView
+from refiner.labels import ScoreRange
 from refiner.resources import ROOT
 from refiner.types import BadRecord
 from refiner.views import CorpusCard, CorpusView, Estimate, FileRow, IngestReport, LabelRow, SkillView, Upload
@@ -160,6 +161,9 @@ class FakeDesk:
     ) -> IngestReport:
         self._command("attach_labels", name, upload.name, pass_at, lower_is_better)
         return self.ingested
+
+    def score_ranges(self, name: str) -> list[ScoreRange]:
+        return []
 
     def label(self, name: str, trace_id: str, status: str, *, note: str | None = None) -> None:
         self._command("label", name, trace_id, status, note)

@@ -100,7 +100,7 @@ def test_label_files_and_thresholds_are_taken_in(tmp_path: Path) -> None:
     given, rewards = tmp_path / "given.jsonl", tmp_path / "rewards.csv"
     given.write_bytes(lines(record("a", "x"), record("b", "x", reward=0.4), record("c", "x")))
     rewards.write_text("trace_id,outcome,feedback\na,0.7,Nearly\nnobody,1,\n")
-    done = convert.convert([given], tmp_path / "out", Labelling(rewards, None, Threshold(0.6)))
+    done = convert.convert([given], tmp_path / "out", Labelling(rewards, threshold=Threshold(0.6)))
     assert json.loads((tmp_path / "out/binary_rewards.json").read_text()) == {"a": True, "b": False}
     assert json.loads((tmp_path / "out/feedback.json").read_text()) == {"a": "Nearly"}
     assert done.warnings[0] == "1 labels belong to no trace, for example nobody."

@@ -43,7 +43,8 @@ def test_the_golden_sample() -> None:
         "count/a",
         "model-1",
     )
-    assert trace.meta == {"task": "count", "epoch": "2", "run_id": "r1", "input_tokens": "7", "output_tokens": "2"}
+    facts = {"task": "count", "epoch": "2", "run_id": "r1", "input_tokens": "7", "output_tokens": "2"}
+    assert trace.meta == {**facts, "scores": '{"match": "C"}'}
     assert stated == Outcome(trace.id, "pass", score=1.0, feedback="Compared with 3.")
     assert notes == [EvaluatorNote(trace.id, "expected", text) for text in ("3", "three")]
 

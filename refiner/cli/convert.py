@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for the three files")
     parser.add_argument("--rewards", type=Path, metavar="PATH", help="outcomes, as for `refine`")
     parser.add_argument("--feedback", type=Path, metavar="PATH", help="evaluator feedback by trace id")
+    parser.add_argument("--score", metavar="NAME", help="the score of the traces that says how they ended")
     parser.add_argument("--pass-at", type=float, default=1.0, metavar="X", help="a score passes from here (default 1)")
     parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")
     parser.add_argument("--task-key", metavar="FIELD", help="the field that names the task")
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from refiner import convert, labels
 
     threshold = labels.Threshold(arguments.pass_at, arguments.lower_is_better)
-    labelling = convert.Labelling(arguments.rewards, arguments.feedback, threshold)
+    labelling = convert.Labelling(arguments.rewards, arguments.feedback, arguments.score, threshold)
     done = convert.convert(
         arguments.paths, arguments.out, labelling, task_key=arguments.task_key, overwrite=arguments.overwrite
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", required=True, metavar="NAME", help="the corpus; it is made when there is none")
     parser.add_argument("--db", type=Path, default=DATABASE, metavar="FILE", help=f"the database (default {DATABASE})")
     parser.add_argument("--task-key", metavar="FIELD", help="the field that names the task")
+    parser.add_argument("--score", metavar="NAME", help="the score of the traces that says how they ended")
     parser.add_argument("--pass-at", type=float, default=1.0, metavar="X", help="a score passes from here (default 1)")
     parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -38,6 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         _make(desk, arguments.corpus)
         report = desk.ingest_files(arguments.corpus, arguments.paths, task_key=arguments.task_key, threshold=threshold)
+        if arguments.score is not None:
+            taken = desk.use_score(arguments.corpus, arguments.score, threshold)
+            report = replace(report, labels=max(report.labels, taken))
     finally:
         desk.close()
     if arguments.json:

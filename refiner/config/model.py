@@ -114,8 +114,14 @@ class RefineConfig:
         "offline", "choice", "who reads the evidence; offline needs no key and no network", choices=("offline", "model")
     )
     task_key: str | None = setting(None, "text", "the field of a record that names its task")
+    score: str | None = setting(
+        None, "text", "the score that says how a trace ended, of those that the traces carry", identity=False
+    )
     pass_at: float = setting(
-        None, "number", "the score from which a trace passes", limit=_SCORE, derived="1; 0 where lower is better"
+        None,
+        "number",
+        "the score from which a trace passes (from 0 to 1 without --score)",
+        derived="1; 0 where lower is better",
     )
     lower_is_better: bool = setting(False, "switch", "scores: lower is better")
     seed: int = setting(42, "whole", "the seed of everything drawn by chance", limit=_AT_LEAST_0)
@@ -193,6 +199,8 @@ class RefineConfig:
                 self._set(setting_name, value)
 
     def _check_together(self) -> None:
+        if self.score is None and not _SCORE.holds(self.pass_at):
+            raise ConfigError(f"pass_at: {self.pass_at!r} is out of range; it must be {_SCORE.words}")
         if not (self.use_positive or self.use_negative):
             raise ConfigError("use_positive, use_negative: both are off, so there is nothing to learn from")
         host = None if self.embedding_base_url is None else _embedding_host(self.embedding_base_url)

@@ -174,7 +174,7 @@ def _meta(record: dict[str, Any], spec: dict[str, Any], epoch: str) -> dict[str,
     facts["seconds"] = scalar_id(record.get("total_time"))
     facts["ended"] = "limit" if record.get("limit") else ""
     scores = {name: _messages.as_dict(score).get("value") for name, score in _scores(record).items()}
-    facts["scores"] = json_text(scores) if len(scores) > 1 else ""
+    facts["scores"] = json_text(scores) if scores else ""
     return {key: value for key, value in facts.items() if value}
 
 

@@ -2,20 +2,26 @@
 
 from refiner.labels._files import LabelFile, load_feedback
 from refiner.labels._joining import Attached, LabelReport, attach, effective, names_of
+from refiner.labels._scores import SCORES, ScoreRange, by_score, score_ranges, scores_of
 from refiner.labels._sources import load_rewards, looks_like_labels
 from refiner.labels._values import Threshold, rescored, status_of
 
 __all__ = [
+    "SCORES",
     "Attached",
     "LabelFile",
     "LabelReport",
+    "ScoreRange",
     "Threshold",
     "attach",
+    "by_score",
     "effective",
     "load_feedback",
     "load_rewards",
     "looks_like_labels",
     "names_of",
     "rescored",
+    "score_ranges",
+    "scores_of",
     "status_of",
 ]

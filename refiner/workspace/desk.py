@@ -11,7 +11,7 @@ from typing import Any
 from refiner.errors import ConfigError
 from refiner.job_views import JobView, RefinementCard
 from refiner.jobs import Worker
-from refiner.labels import Threshold
+from refiner.labels import ScoreRange, Threshold
 from refiner.model_views import NO_KEYS, Keys, ModelDefaults, Tested
 from refiner.reporting.report import Report
 from refiner.skills import skeleton
@@ -33,6 +33,7 @@ from refiner.workspace.review_desk import ReviewDesk
 from refiner.workspace.room import REVIEWER, Room
 from refiner.workspace.running import Running
 from refiner.workspace.sample import Sample
+from refiner.workspace.scoring import Scoring
 from refiner.workspace.startskill import MAIN, StartSkills, from_files, from_uploads
 from refiner.workspace.taking import Reading, Taking
 from refiner.workspace.tools import warm_up
@@ -47,6 +48,7 @@ class Workspace(ReviewDesk, EvidenceDesk):
         self._corpora = Corpora(room, digests, StartSkills(room))
         self._taking = Taking(room, digests)
         self._labelling = Labelling(room, digests)
+        self._scoring = Scoring(room, digests)
         self._reports = Reports(self._corpora)
         self._deciding = Deciding(room, self._reports)
         self._worker = Worker(lambda name, error: self._running.lost(name, error))
@@ -130,6 +132,18 @@ class Workspace(ReviewDesk, EvidenceDesk):
     ) -> IngestReport:
         """Adds a label or feedback file. Raises LabelError when nothing of it fits, with examples of both ids."""
         return self._taking.attach(self._corpora.own(name), upload, Reading(None, pass_at, lower_is_better))
+
+    def score_ranges(self, name: str) -> list[ScoreRange]:
+        """The scores that the traces of a corpus carry, the most frequent first."""
+        return self._scoring.ranges(self._corpora.entry(name))
+
+    def preview_score(self, name: str, score: str, threshold: Threshold) -> dict[str, int]:
+        """How many traces would pass, fail, and be without. Raises LabelError for a score that none carries."""
+        return self._scoring.preview(self._corpora.entry(name), score, threshold)
+
+    def use_score(self, name: str, score: str, threshold: Threshold) -> int:
+        """Takes a score as the outcome of the traces that carry it; returns how many. Raises like `preview_score`."""
+        return self._scoring.use(self._corpora.own(name), score, threshold)
 
     def label(self, name: str, trace_id: str, status: Status, *, note: str | None = None) -> None:
         """Says how a trace ended, as the reviewer; a note becomes its feedback."""

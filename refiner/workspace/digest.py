@@ -31,13 +31,16 @@ class Card:
     last_answer: str
     last_user: str
     size: int
+    scores: str = ""
+    """The scores of the trace by name, as JSON."""
 
     @classmethod
     def of(cls, trace: Trace, revision: str) -> Card:
         """The card of a trace; its revision costs time to compute and is known to whoever stores it."""
         said = {role: _last(trace, role) for role in ("assistant", "user")}
         known = (trace.task, trace.task_id, trace.task_id_origin, trace.format, trace.model or "")
-        return cls(trace.id, revision, trace.external_id, *known, said["assistant"], said["user"], shown_size(trace))
+        texts, scores = (said["assistant"], said["user"]), trace.meta.get(labels.SCORES, "")
+        return cls(trace.id, revision, trace.external_id, *known, *texts, shown_size(trace), scores)
 
     @property
     def goal(self) -> str:
@@ -49,7 +52,18 @@ class Card:
         return json.dumps([getattr(self, name) for name in _FIELDS])
 
 
-_FIELDS = ("external_id", "task", "task_id", "task_id_origin", "format", "model", "last_answer", "last_user", "size")
+_FIELDS = (
+    "external_id",
+    "task",
+    "task_id",
+    "task_id_origin",
+    "format",
+    "model",
+    "last_answer",
+    "last_user",
+    "size",
+    "scores",
+)
 
 
 def _last(trace: Trace, role: str) -> str:

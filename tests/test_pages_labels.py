@@ -1,0 +1,63 @@
+"""The Corpus page's ways to outcomes beyond a file: a score that the traces carry. The desk is a real one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from format_samples import lines
+from rooms import opened
+
+from refiner.workspace.desk import Workspace
+from tests.fake_desk import open_app, words
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Workspace]:
+    workspace = opened(tmp_path / "w.duckdb")
+    workspace.create_corpus("own")
+    yield workspace
+    workspace.close()
+
+
+def fill(desk: Workspace, folder: Path, *scores: dict[str, object]) -> None:
+    spans = [{"name": "look", "input_text": "{}", "output_text": "x"}]
+    records = [
+        {"trace_id": f"r{n}", "spans": spans, "meta": {"scores": json.dumps(one)}} for n, one in enumerate(scores)
+    ]
+    (folder / "a.jsonl").write_bytes(lines(*records))
+    desk.ingest_files("own", [folder / "a.jsonl"])
+
+
+def test_a_score_is_chosen_with_its_limit_and_direction(
+    desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(
+        desk,
+        tmp_path,
+        {"<b>match</b>": "C", "turns": 3},
+        {"<b>match</b>": "I", "turns": 7},
+        {"turns": 9},
+        {"other": "x"},
+    )
+    app = open_app(monkeypatch, desk, corpus="own", view="labels")
+    assert not app.exception
+    assert app.selectbox(key="score_name").options == ["turns (3 traces, 3 to 9)", "<b>match</b> (2 traces, 0 to 1)"]
+    assert "1 trace would pass and 2 would fail; 1 do not carry this score" in words(app)
+    app.toggle(key="score_lower").set_value(True).run()
+    assert app.number_input(key="score_limit_turns_True").value == 3
+    app.number_input(key="score_limit_turns_True").set_value(7.0).run()
+    assert "2 traces would pass and 1 would fail" in words(app)
+    app.button(key="score_use").click().run()
+    assert "3 traces labelled: “turns” passes up to 7." in words(app)
+    assert desk.corpus("own").statuses == {"pass": 2, "fail": 1, "unknown": 1, "infrastructure": 0}
+
+
+def test_without_scores_there_is_nothing_to_choose(
+    desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(desk, tmp_path, {"comment": "fine"})
+    app = open_app(monkeypatch, desk, corpus="own", view="labels")
+    assert not app.exception and not app.selectbox and "labels_attach" in {one.key for one in app.button}
