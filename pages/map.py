@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def draw(here: Opened) -> None:
     """The whole page for a finished refinement."""
-    runs = {item.trace.id: item for item in here.report.snapshot.training}
+    runs = here.report.runs
     by_side = map_groups.groups(here.report, here.review)
     pictures, card = st.columns([7, 3], gap="medium")
     with pictures:

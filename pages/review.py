@@ -30,7 +30,7 @@ def current(shown: Sequence[Item], here: Opened) -> Item:
 
 
 def draw(here: Opened) -> None:
-    runs = {one.trace.id: one for one in here.report.snapshot.training}
+    runs = here.report.runs
     left, middle, right = st.columns([2.3, 4.3, 3.9], gap="medium")
     with left, st.container(key="rv_queue", gap="small"):
         review_panes.progress(here.review)

@@ -6,6 +6,7 @@ import base64
 import json
 import types
 import typing
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
@@ -39,31 +40,55 @@ def decode(kind: type[R], text: str) -> R:
     return typing.cast(R, from_plain(kind, json.loads(text)))
 
 
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
 def from_plain(kind: Any, value: Any) -> Any:
     """Rebuilds a value of the annotated type `kind` from its JSON-able form."""
+    return _reader(kind)(value)
+
+
+Reader = Callable[[Any], Any]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@cache
+def _reader(kind: Any) -> Reader:
+    """How values of an annotated type are rebuilt; worked out once for each type."""
+    origin, of = typing.get_origin(kind), typing.get_args(kind)
     if isinstance(kind, type) and fields_of(kind) is not None:
-        hints = _hints(kind)
-        return kind(**{name: from_plain(hints[name], item) for name, item in value.items()})
-    origin = typing.get_origin(kind)
+        return _record(kind)
     if origin in (typing.Union, types.UnionType):
-        inner = [option for option in typing.get_args(kind) if option is not type(None)]
-        return None if value is None else from_plain(inner[0], value)
+        return _optional(_reader(next(option for option in of if option is not type(None))))
     if origin is tuple:
-        return _tuple(typing.get_args(kind), value)
+        return _tuple(of)
     if origin is dict:
-        of = typing.get_args(kind)[1]
-        return {key: from_plain(of, item) for key, item in value.items()}
-    if kind is bytes:
-        return base64.b64decode(value)
-    return float(value) if kind is float else value
+        return _dict(_reader(of[1]))
+    return base64.b64decode if kind is bytes else float if kind is float else _same
 
 
-def _tuple(args: tuple[Any, ...], value: list[Any]) -> tuple[Any, ...]:
-    if len(args) == 2 and args[1] is Ellipsis:
-        return tuple(from_plain(args[0], item) for item in value)
-    return tuple(from_plain(of, item) for of, item in zip(args, value, strict=True))
+def _record(kind: type) -> Reader:
+    hints = typing.get_type_hints(kind)
+    readers = {name: _reader(hint) for name, hint in hints.items() if _reader(hint) is not _same}
+
+    def read(value: dict[str, Any]) -> Any:
+        rebuilt = {name: readers[name](value[name]) for name in readers if name in value}
+        return kind(**{**value, **rebuilt})
+
+    return read
+
+
+def _optional(read: Reader) -> Reader:
+    return _same if read is _same else lambda value: None if value is None else read(value)
+
+
+def _dict(read: Reader) -> Reader:
+    return _same if read is _same else lambda value: {key: read(item) for key, item in value.items()}
+
+
+def _tuple(of: tuple[Any, ...]) -> Reader:
+    if len(of) == 2 and of[1] is Ellipsis:
+        read = _reader(of[0])
+        return tuple if read is _same else lambda value: tuple(map(read, value))
+    each = [_reader(kind) for kind in of]
+    return lambda value: tuple(read(item) for read, item in zip(each, value, strict=True))

@@ -128,9 +128,14 @@ class Seen:
             sealed=snapshot.sealed,
         )
 
+    @property
+    def wanted(self) -> list[tuple[str, str]]:
+        """The (trace id, revision) of its traces, in order."""
+        return [(one.trace_id, self.revisions[one.trace_id]) for one in self.outcomes]
+
     def snapshot(self, traces: Iterable[Trace], notes: Mapping[str, Sequence[EvaluatorNote]]) -> Snapshot:
-        """The snapshot with its traces again. Raises StoreError when one has grown or gone since."""
-        current = {trace.id: trace for trace in traces if self.revisions.get(trace.id) == trace.revision}
+        """The snapshot with its traces again: those of `wanted`. Raises StoreError when one is missing."""
+        current = {trace.id: trace for trace in traces}
         gone = len(self.revisions.keys() - current.keys())
         if gone:
             raise StoreError(f"{gone} traces of this refinement have grown or gone since; refine again to export")

@@ -76,7 +76,8 @@ def panel(
     ink: str = GREY,
     limit: int | None = None,
 ) -> Panel:
-    """The picture of one side: a trace a category, hollow marks for runs in no group, names at the medoids.
+    """The picture of one side: a trace a look, whichever groups share it, hollow marks for runs in no group, and names
+    at the medoids.
 
     `values` gives the category of a run by trace id. `customdata` of every point is `[trace id]`, of a name
     `["group", key]`; `ink` is the colour of the names. Nothing is to be read from a point's number.
@@ -85,18 +86,19 @@ def panel(
     points = sample(clustering.picture, medoids, SAMPLE if limit is None else limit)
     kind = "scattergl" if webgl else "scatter"
     loose = set(clustering.unclustered)
-    known = {one.name for one in categories}
-    sorted_in: dict[tuple[str, bool], list[MapPoint]] = {}
+    known = {one.name: (one.colour, one.symbol) for one in categories}
+    plain = (GREY, "circle")
+    sorted_in: dict[tuple[tuple[str, str], bool], list[MapPoint]] = {}
     for point in points:
         value = values.get(point.trace_id, NO_GROUP)
-        value = value if value in known or value == NO_GROUP else OTHERS
-        sorted_in.setdefault((value, point.trace_id in loose), []).append(point)
-    looks = [*categories, Category(NO_GROUP, GREY, "circle")]
+        look = plain if value == NO_GROUP else known.get(value) or known.get(OTHERS, plain)
+        sorted_in.setdefault((look, point.trace_id in loose), []).append(point)
+    looks = dict.fromkeys([*known.values(), plain])
     traces = [
-        _marks(kind, look, sorted_in[look.name, hollow], hollow)
+        _marks(kind, look, sorted_in[look, hollow], hollow)
         for hollow in (True, False)
         for look in looks
-        if (look.name, hollow) in sorted_in
+        if (look, hollow) in sorted_in
     ]
     at = {point.trace_id: point for point in points}
     rings = [group.colour if group.key in known else GREY for group in groups if group.cluster.medoid in at]
@@ -104,8 +106,9 @@ def panel(
     return Panel({"data": traces, "layout": _layout(_box(points))}, len(points), len(clustering.picture))
 
 
-def _marks(kind: str, look: Category, points: Sequence[MapPoint], hollow: bool) -> dict[str, Any]:
-    marker = {"color": look.colour, "symbol": f"{look.symbol}-open" if hollow else look.symbol}
+def _marks(kind: str, look: tuple[str, str], points: Sequence[MapPoint], hollow: bool) -> dict[str, Any]:
+    colour, symbol = look
+    marker: dict[str, Any] = {"color": colour, "symbol": f"{symbol}-open" if hollow else symbol}
     marker |= {"size": 6 if hollow else 9, "opacity": 0.75 if hollow else 0.9, "line": {"width": 1.2 if hollow else 0}}
     return {
         "type": kind,

@@ -120,7 +120,7 @@ def _evidence(found: Shown, item: Item) -> None:
         f"{count(len(themes), 'group')} of runs: {'; '.join(themes)}</p>"
         f'<table class="rv-criteria"><tbody>{criteria}</tbody></table></div>'
     )
-    names = {one.trace.id: one.trace.external_id for one in found.here.report.snapshot.training}
+    names = found.here.report.names
     cited = {one.trace_id: one for one in reversed(evidence.citations(item)) if one.trace_id in names}
     with st.container(key=f"sk_runs_{item.change_id}", horizontal=True, gap="small", vertical_alignment="center"):
         for citation in list(reversed(cited.values()))[:RUNS]:

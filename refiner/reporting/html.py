@@ -49,14 +49,12 @@ def html_report(report: Report, review: Review | None, merged: merge.Merged, dec
     `merged` is what the diff leads to, `decisions` the decision log in order.
     """
     standings = standings_of(report, review)
-    items = {item.trace.id: item for item in report.snapshot.training}
-    names = {key: item.trace.external_id for key, item in items.items()}
     numbers = owners(report, standings)
     parts = [
         _head(report, standings, review is None),
         _glance(standings, nobody=review is None),
-        _changes(standings, items, nobody=review is None),
-        html_map.section(report, names, {one.row.change.key: one.anchor for one in standings}),
+        _changes(standings, report.runs, nobody=review is None),
+        html_map.section(report, report.names, {one.row.change.key: one.anchor for one in standings}),
         _diff(report, merged, numbers),
         html_heldout.section(report, standings),
         html_checks.section(fitness(report, merged, _inside(standings, merged, numbers))),

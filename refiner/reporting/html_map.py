@@ -48,7 +48,7 @@ def _names(report: Report, anchors: Mapping[str, str]) -> dict[str, str]:
     for proposal in report.proposals:
         for group in proposal.groups:
             themes.setdefault(group, proposal.theme)
-    tasks = {one.trace.id: " ".join(one.trace.task.split()) for one in report.snapshot.training}
+    tasks = {key: " ".join(one.trace.task.split()) for key, one in report.runs.items()}
     clusters = {one.key: one for clustering in report.clusterings for one in groups_of(clustering)}
     return {
         key: ", ".join([_name(one, themes.get(key, ""), tasks), *dict.fromkeys(links.get(key, []))])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from refiner import merge
+from refiner.ports import Labelled
 from refiner.snapshot import Snapshot
 from refiner.types import (
     BadRecord,
@@ -95,6 +97,16 @@ class Report:
         rows = [self._decided(one, one.key in taken, reasons.get(one.key, "")) for one in self.changes]
         order = (NOT_GATED, "supported", "undecided", "unsupported")
         return tuple(sorted(rows, key=lambda row: order.index(row.result)))
+
+    @cached_property
+    def runs(self) -> Mapping[str, Labelled]:
+        """The training traces with their outcomes, by trace id, in external-id order."""
+        return {item.trace.id: item for item in self.snapshot.training}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """The external ids of the training traces, by trace id."""
+        return {key: item.trace.external_id for key, item in self.runs.items()}
 
     @cached_property
     def results(self) -> dict[str, GateResult]:

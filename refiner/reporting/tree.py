@@ -153,7 +153,7 @@ def _change(row: Decided) -> dict[str, Any]:
 def _provenance(report: Report) -> Any:
     proposals = {one.key: one for one in report.proposals}
     verdicts = {one.proposal_id: one for one in report.verdicts}
-    names = {item.trace.id: item.trace.external_id for item in report.snapshot.training}
+    names = report.names
     found = merge.provenance(report.merged, report.changes, proposals, verdicts, names)
     return {**found, "held_out": as_plain(report)}
 

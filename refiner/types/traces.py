@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from refiner.ids import content_key, text_key
 from refiner.types.words import NoteKind, Origin, SpanKind, Status, TaskIdOrigin
@@ -56,6 +57,7 @@ class Trace:
         return content_key("trace", self.id, self.revision)
 
 
+@lru_cache(maxsize=65_536)  # asked for again and again, for every trace of a corpus
 def trace_key(corpus: str, external_id: str) -> str:
     """The id of a trace, known from its corpus name and external id alone (labels arrive without the trace)."""
     return text_key("trace", corpus, external_id)

@@ -236,7 +236,7 @@ def recall(store: Store, refinement_id: str) -> Report:
         raise StoreError(f"refinement {refinement_id} is not finished; run its command again, then export it")
     config = stored_config(started["config"])
     seen = codec.from_plain(Seen, started["seen"])
-    snapshot = seen.snapshot(list(store.traces(made.corpus)), store.notes(made.corpus))
+    snapshot = seen.snapshot(store.revisions(seen.wanted), store.notes(made.corpus))
     records = RefinementRecords(snapshot.training, store.skill(made.base), store)
     tools = tools_for(config, {}, plugged=False)
     for stage in cluster.stages(config, tools):

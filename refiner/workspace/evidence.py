@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ class Evidence:
     def trace(self, trace_id: str, refinement_id: str | None) -> TraceView:
         """A trace as a refinement saw it (without one: as it is now, and the latest refinement that quotes it)."""
         for report in self._candidates(trace_id, refinement_id):
-            item = next((one for one in report.snapshot.training if one.trace.id == trace_id), None)
+            item = report.runs.get(trace_id)
             if item is not None:
                 return _view(item, report)
         trace = self.reports.store.trace(trace_id)
@@ -51,13 +52,13 @@ class Evidence:
         behind = behind_change(report, row)
         sides = {proposal.side for proposal in row.proposals} or {"failure"}
         wanted = other(sorted(sides)[0])
-        opposite = [item for item in report.snapshot.training if side_of(item) == wanted]
+        opposite = [(key, item.trace) for key, item in report.runs.items() if side_of(item) == wanted]
         tasks = {item.trace.task_id for item in behind}
         near = self._nearness(report, behind)
-        opposite.sort(
-            key=lambda item: (item.trace.task_id not in tasks, -near.get(item.trace.id, -2.0), item.trace.external_id)
+        first = heapq.nsmallest(
+            n, opposite, key=lambda one: (one[1].task_id not in tasks, -near.get(one[0], -2.0), one[1].external_id)
         )
-        return [_view(item, report) for item in opposite[:n]]
+        return [_view(report.runs[key], report) for key, _ in first]
 
     def counted(self, refinement_id: str, change_id: str) -> dict[str, tuple[Counted, ...]]:
         """The counted runs of a change by group; empty when its behaviour was not counted."""
@@ -131,7 +132,7 @@ def behind_change(report: Report, row: Decided) -> list[Labelled]:
     named |= {trace_id for verdict in row.verdicts if verdict.contrast for trace_id in verdict.contrast.holds}
     sides = {proposal.side for proposal in row.proposals}
     chosen = members or named
-    return [item for item in report.snapshot.training if item.trace.id in chosen and side_of(item) in sides]
+    return [item for key, item in report.runs.items() if key in chosen and side_of(item) in sides]
 
 
 def _citations(row: Decided) -> Iterator[Citation]:

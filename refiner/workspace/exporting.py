@@ -137,7 +137,6 @@ def _provenance(report: Report, shown: Review, merged: Merged) -> dict[str, Any]
     """From lines to changes, proposals, verdicts and quotes, with who decided."""
     proposals = {one.key: one for one in report.proposals}
     verdicts = {one.proposal_id: one for one in report.verdicts}
-    names = {item.trace.id: item.trace.external_id for item in report.snapshot.training}
     decided = {
         item.change_id: {"status": item.status, "decision": to_plain(item.decision)}
         for item in shown.items
@@ -147,7 +146,7 @@ def _provenance(report: Report, shown: Review, merged: Merged) -> dict[str, Any]
         "refinement": report.refinement_id,
         "analyst": report.analyst,
         "versions": report.versions,
-        **merge.provenance(merged, report.changes, proposals, verdicts, names),
+        **merge.provenance(merged, report.changes, proposals, verdicts, report.names),
         "decisions": decided,
         "held_out": as_plain(report),
     }

@@ -122,8 +122,8 @@ class Reports:
 
     def snapshot(self, start: Start) -> Snapshot:
         """What the refinement saw, whatever has arrived since."""
-        wanted = [(one.trace_id, start.seen.revisions[one.trace_id]) for one in start.seen.outcomes]
-        return start.seen.snapshot(self.store.revisions(wanted), self.store.notes(start.made.corpus))
+        seen = start.seen
+        return seen.snapshot(self.store.revisions(seen.wanted), self.store.notes(start.made.corpus))
 
     def vectors(self, refinement_id: str) -> Sequence[Embedding]:
         """The vectors of the summaries of a refinement."""
