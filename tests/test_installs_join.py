@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refiner.carried import read_origin, written
 from refiner.errors import SkillError
 from refiner.installs.folding import Folded, fold, normal
 from refiner.installs.foreign import export_history, import_history
 from refiner.installs.installing import install, rollback, status
 from refiner.installs.joining import join
-from refiner.installs.origins import written
-from refiner.installs.package import Package, read_origin
+from refiner.installs.package import Package
 from refiner.installs.records import Tree
 from tests.installing import opened, package, skill, text
 

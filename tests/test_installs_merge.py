@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from refiner.carried import written
 from refiner.errors import Conflict, SkillError
 from refiner.installs.installing import install, outlook, rollback, status
 from refiner.installs.joining import join
-from refiner.installs.origins import written
 from refiner.installs.package import Package
 from refiner.installs.threeway import CHOICES, Choice, weave
 from tests.installing import opened, package, skill, text

@@ -189,7 +189,8 @@ def test_exports_follow_from_the_decisions(ada: Reviewer, tmp_path: Path) -> Non
     assert made.blocked == () and made.skill_md.decode() == ada.text()
     assert (made.name, made.main) == ("workbook", "SKILL.md")
     with zipfile.ZipFile(io.BytesIO(made.zip)) as archive:
-        assert {name: archive.read(name) for name in archive.namelist()} == {"workbook/SKILL.md": made.skill_md}
+        inside = {"workbook/SKILL.md": made.skill_md, "workbook/.refiner/provenance.json": made.provenance_json}
+        assert {name: archive.read(name) for name in archive.namelist()} == inside
     log = [json.loads(line) for line in made.decisions_jsonl.splitlines()]
     assert [(one["event"], one["action"], one["reviewer"]) for one in log] == [
         (1, "accept", "ada"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NEAREST: Final = 3
 KINDS: Final = {
+    "vetoed_before": "rejected before",
     "near_miss": "near miss",
     "weaker_recurrence": "weaker recurrence",
     "too_few_tasks": "too few tasks",

@@ -1,8 +1,8 @@
 """Two skills put into one: what both say is said once, what they say against each other is shown. Pure, no file.
 
-Units are list items and blocks. A unit of the source is folded when a unit of the destination reads nearly the same;
-an item with sub-items only when all of them do, so that nothing is torn from its context. All else is added to the
-section of the same name, or with its own section; what both call by one name but is not equal is renamed.
+Units are list items and blocks. A unit of the source is folded when the destination has each of its lines, or one that
+reads nearly the same, sub-items included, so that nothing is torn from its context. All else is added to the section of
+the same name, or with its own section; what both call by one name but is not equal is renamed.
 """
 
 from __future__ import annotations
@@ -119,13 +119,17 @@ def _plain(doc: Document, part: Section, start: int, end: int) -> Iterator[Unit]
     data = doc.data[start:end].strip(b"\r\n")
     if data.strip():
         text = data.decode("utf-8", "replace")
-        yield Unit(part.path, data, (text if is_code(data) else normal(text),), item=False)
+        yield Unit(part.path, data, (text,) if is_code(data) else _lines(text), item=False)
 
 
 def _item(doc: Document, part: Section, start: int, end: int) -> Unit:
     inner = [one for one in doc.items if start <= one.start < end]
-    says = tuple(normal(doc.text(one.start, one.own_end)) for one in inner)
+    says = tuple(line for one in inner for line in _lines(doc.text(one.start, one.own_end)))
     return Unit(part.path, doc.data[start:end].rstrip(), says, item=True)
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(normal(line) for line in text.splitlines() if line.strip())
 
 
 def is_code(data: bytes) -> bool:

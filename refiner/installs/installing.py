@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from refiner import carried
 from refiner.errors import Conflict, SkillError
-from refiner.installs import origins
-from refiner.installs.package import Package, read_origin
+from refiner.installs.package import Package
 from refiner.installs.records import Files, Tree, Version, numbered
 from refiner.installs.store import Entry, Store, digest
 from refiner.installs.threeway import Choice, Woven, weave
@@ -71,7 +71,7 @@ def outlook(store: Store, package: Package) -> Outlook:
     hand = _compared(head, tree.files).edited if head and tree.files else ()
     mine = _mine(store, tree, head)
     woven = weave(_base(store, package), mine, package.files) if mine else weave({}, {}, package.files)
-    return Outlook(package, tree, head, woven, hand, origins.exposed(package.provenance))
+    return Outlook(package, tree, head, woven, hand, carried.exposed(package.provenance))
 
 
 def _mine(store: Store, tree: Tree, head: Version | None) -> Files:
@@ -125,7 +125,7 @@ def install(
         files = _decided(seen, choices or {}, override)
         more = {"refinement": package.provenance.get("refinement"), "override": override.strip() if seen.barred else ""}
         known = store.files(seen.head) if seen.head else {}
-        origin = origins.joined(store.origin(seen.head), known, package.origin, package.files, files)
+        origin = carried.joined(store.origin(seen.head), known, package.origin, package.files, files)
         entry = Entry(_tree(files, seen), "installed", note or package.note, origin, _said(more), offered=package.files)
         return write(store, [*caught_up(store), entry])
 
@@ -165,7 +165,7 @@ def caught_up(store: Store) -> list[Entry]:
     edited = _compared(head, tree.files).edited
     if not edited:
         return []
-    origin = origins.moved(store.origin(head), store.files(head), tree.files)
+    origin = carried.moved(store.origin(head), store.files(head), tree.files)
     return [Entry(tree, "hand", ", ".join(edited), origin)]
 
 
@@ -182,7 +182,7 @@ def rollback(store: Store, number: int, note: str = "") -> Installed:
     """Makes an earlier version the newest one again, as a new version. Raises SkillError when there is none such."""
     with store.locked():
         wanted = numbered(store.versions(), number)
-        origin = origins.remembering(store.origin(wanted), store.origin(store.head()))
+        origin = carried.remembering(store.origin(wanted), store.origin(store.head()))
         entry = Entry(store.tree(wanted), "rollback", note or f"to version {number}", origin, {"to": wanted.id})
         return write(store, [*caught_up(store), entry])
 
@@ -201,4 +201,4 @@ def override_of(version: Version | None) -> str:
 
 def refinement_of(store: Store, version: Version | None) -> str:
     """The refinement whose provenance a version carries, or nothing."""
-    return str(read_origin(store.origin(version)).get("refinement", ""))
+    return str(carried.read_origin(store.origin(version)).get("refinement", ""))

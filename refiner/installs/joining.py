@@ -6,8 +6,8 @@ import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from refiner import carried
 from refiner.errors import SkillError
-from refiner.installs import origins
 from refiner.installs.folding import SIMILARITY, Folded, fold
 from refiner.installs.installing import Installed, caught_up, write
 from refiner.installs.records import Tree, Version
@@ -62,7 +62,7 @@ def _written(source: Store, destination: Store, folded: Folded, similarity: floa
     name, files = source.folder.name, folded.tree.files
     before, after = (source.origin(theirs), source.files(theirs)), (destination.origin(mine), destination.files(mine))
     more = {"from": name, "similarity": similarity, "folded": len(folded.folded)}
-    origin = origins.together(*after, *before, files)
+    origin = carried.together(*after, *before, files)
     merged = Entry(folded.tree, "merge", f"with {name}", origin, more, (mine.id, theirs.id))
     return write(destination, [*(_entry(source, one) for one in source.versions()), merged])
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import io
-import json
 import os
 import zipfile
 from collections.abc import Mapping
@@ -13,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from refiner import skills
+from refiner.carried import decoded, read_origin
 from refiner.errors import SkillError
 from refiner.installs.records import Files
-from refiner.installs.store import PROVENANCE
-from refiner.skills.loading import HISTORY, MAIN
+from refiner.skills.loading import HISTORY, MAIN, PROVENANCE
 
 LARGEST = 50_000_000
 
@@ -36,17 +34,6 @@ class Package:
     def provenance(self) -> dict[str, Any]:
         """The provenance as a mapping; empty when there is none."""
         return read_origin(self.origin)
-
-
-def read_origin(data: bytes | None) -> dict[str, Any]:
-    """A provenance as a mapping; empty for none. Raises SkillError when it is no JSON object."""
-    try:
-        found = json.loads(data) if data else {}
-    except ValueError as error:
-        raise SkillError(f"{PROVENANCE} is not JSON ({error}); remove it to go on without") from error
-    if not isinstance(found, dict):
-        raise SkillError(f"{PROVENANCE} is not a JSON object; remove it to go on without")
-    return found
 
 
 def package_of(
@@ -73,24 +60,6 @@ def _base(origin: Mapping[str, Any]) -> dict[str, bytes] | None:
     if not isinstance(found, dict):
         return None
     return {str(path): decoded(held) for path, held in sorted(found.items())}
-
-
-def encoded(data: bytes) -> Any:
-    """Bytes for JSON: a string, or `{"base64": ...}` for what is not UTF-8."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode()}
-
-
-def decoded(held: Any) -> bytes:
-    """What `encoded` made. Raises SkillError for anything else."""
-    if isinstance(held, str):
-        return held.encode("utf-8")
-    try:
-        return base64.b64decode(held["base64"], validate=True)
-    except (KeyError, TypeError, ValueError) as error:
-        raise SkillError(f"{PROVENANCE}: a file of the base is neither text nor base64") from error
 
 
 def read_package(source: Path) -> Package:

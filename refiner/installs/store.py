@@ -20,9 +20,8 @@ from typing import Any
 
 from refiner.errors import SkillError
 from refiner.installs.records import Files, Source, Tree, Version, from_plain
-from refiner.skills.loading import HISTORY, MAIN, files_of
+from refiner.skills.loading import HISTORY, MAIN, PROVENANCE, files_of
 
-PROVENANCE = "provenance.json"
 PATIENCE = 30.0
 """Seconds that a command waits for another one to finish writing."""
 

@@ -27,7 +27,8 @@ _ADVICE = "changes can be recommended, none can be supported; several traces a t
 
 def closing_lines(report: Report, out: Path) -> list[str]:
     """A few sentences; the first says the outcome, the last the next command."""
-    lines = [f"{_outcome(report)}{_why_undecided(report)}.", *_failed(report), *_held_out(report, out), *_taken(report)]
+    lines = [f"{_outcome(report)}{_why_undecided(report)}.", *_failed(report), *_held_out(report, out)]
+    lines += [*_taken(report), *_vetoed(report)]
     if not report.decided:
         lines += _nothing(report, out)
     if not report.counts()["taken"]:
@@ -55,6 +56,11 @@ def _taken(report: Report) -> list[str]:
     dropped = usage["quotes"]["dropped"]
     quotes = [f"{dropped} of its quotes could not be verified and were dropped."] if dropped else []
     return [f"{words}{off}.", *([f"Redacted before sending: {kinds}."] if kinds else []), *quotes]
+
+
+def _vetoed(report: Report) -> list[str]:
+    """What a person rejected in an earlier refinement, and is therefore not proposed again."""
+    return [f"Not proposed again: {one.words}" for one in report.shortfalls if one.kind == "vetoed_before"]
 
 
 def _failed(report: Report) -> list[str]:

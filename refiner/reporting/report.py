@@ -87,6 +87,8 @@ class Report:
     """What a model was asked for, by stage; empty when none was."""
     held_out: HeldOut | None = None
     """What the held-out tasks say, once a person has opened them."""
+    before: dict[str, Any] = field(default_factory=dict)
+    """What the base's provenance says of earlier refinements: `tried` and `earlier` rows; empty when it has none."""
 
     @cached_property
     def decided(self) -> tuple[Decided, ...]:

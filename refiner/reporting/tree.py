@@ -16,6 +16,7 @@ from refiner.reporting.analysts import ANALYST_NOTES as ANALYST_NOTES
 from refiner.reporting.heldout import as_plain
 from refiner.reporting.html import html_report
 from refiner.reporting.report import Decided, Report
+from refiner.reporting.travelling import travelling
 from refiner.sides import SIDES
 from refiner.types import Proposal, Side, Verdict
 
@@ -155,7 +156,7 @@ def _provenance(report: Report) -> Any:
     verdicts = {one.proposal_id: one for one in report.verdicts}
     names = report.names
     found = merge.provenance(report.merged, report.changes, proposals, verdicts, names)
-    return {**found, "held_out": as_plain(report)}
+    return {**found, "held_out": as_plain(report), **travelling(report, report.merged, {})}
 
 
 def _undecided(report: Report) -> str:

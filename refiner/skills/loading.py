@@ -13,6 +13,8 @@ MAIN = "SKILL.md"
 HISTORY = ".refiner"
 """The folder beside an installed skill that holds its versions and its provenance; no part of the skill itself."""
 FOREIGN_HISTORY = ".skillup"
+PROVENANCE = "provenance.json"
+"""The name of the provenance in that folder."""
 _NOT_OURS = frozenset({HISTORY, FOREIGN_HISTORY, ".git", ".hg", ".svn", "__pycache__", ".DS_Store"})
 
 
@@ -31,6 +33,19 @@ def load(path: Path | str | None, name: str | None = None) -> SkillVersion:
         return _folder(path) if path.is_dir() else _file(path)
     except OSError as error:
         raise SkillError(f"skill {path}: cannot be read ({error.strerror or error}). Check its permissions") from error
+
+
+def provenance_beside(path: Path | str | None) -> bytes | None:
+    """The provenance that lies beside a skill (its folder, or a file in it), or None. Raises SkillError."""
+    if path is None:
+        return None
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
+    try:
+        return (folder / HISTORY / PROVENANCE).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise SkillError(f"{folder / HISTORY / PROVENANCE}: cannot be read ({error.strerror})") from error
 
 
 def _file(path: Path) -> SkillVersion:

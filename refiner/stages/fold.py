@@ -12,6 +12,7 @@ from refiner.mining import RECURS_TASKS, Subject, fault_of, feedback_classes, re
 from refiner.ports import Labelled, Records, Tools
 from refiner.sides import SIDES, of_side, tasks_of
 from refiner.themes import themes
+from refiner.tried import Support, Veto, judged
 from refiner.types import Clustering, Contrast, ContrastTable, Proposal, Shortfall, Side, Step, Summary
 
 SAME = 0.8  # share of a feedback subject's traces that a fact must hold in to explain it
@@ -25,6 +26,8 @@ class Material:
     subjects: dict[str, frozenset[str]]
     tasks: dict[str, int]
     explained: dict[str, str]
+    vetoes: tuple[Veto, ...] = ()
+    support: Support | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Fold:
     folding: bool = True
     budget: int | None = None
     recurs: int = RECURS_TASKS
+    vetoes: tuple[Veto, ...] = ()
     name: str = "fold"
     version: int = 1
 
@@ -59,21 +63,28 @@ class Fold:
         facts = {one.predicate: frozenset(one.holds) for one in table.contrasts if one.is_fact}
         tasks = task_counts(table.contrasts, subjects)
         explained = {one.predicate: one.explained_by for one in table.contrasts if one.explained_by}
-        material = Material(proposals, shortfalls, facts, {one.name: ids(one) for one in subjects}, tasks, explained)
+        known = {one.name: ids(one) for one in subjects}
+        material = Material(proposals, shortfalls, facts, known, tasks, explained, *self._past(records, table))
         limits = (self.max_undecided, self.folding, *([] if self.budget is None else [self.budget]))
         key = content_key(self.name, self.version, *limits, material)
         yield Step(self.name, f"{len(proposals)} proposals", key, material)
 
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
         material = cast(Material, step.payload)
-        folded = fold(material) if self.folding else sorted(material.proposals, key=said)
+        merged = fold(material) if self.folding else sorted(material.proposals, key=said)
+        folded, vetoed = unvetoed(merged, material)
         strong = [one for one in folded if fault_of(one) in material.facts]
         weak = [one for one in folded if fault_of(one) not in material.facts]
         weak.sort(key=lambda one: (one.feedback_class is None, -tasks_behind(one, material), said(one)))
         limited = weak[: self.max_undecided]
         kept = [*strong, *limited][: self.budget]
         listed = [weaker(one, material) for one in (*strong, *weak) if one not in kept]
-        return (*kept, *material.shortfalls, *listed)
+        return (*kept, *material.shortfalls, *listed, *vetoed)
+
+    def _past(self, records: Records, table: ContrastTable) -> tuple[tuple[Veto, ...], Support | None]:
+        """What was rejected in an earlier refinement, and what stands behind it in this corpus."""
+        subjects = (subject for veto in self.vetoes for subject in veto.subjects)
+        return self.vetoes, Support.of(records.labelled(), table, subjects) if self.vetoes else None
 
     def _skipped(self, records: Records) -> Iterable[Shortfall]:
         for side in SIDES:
@@ -83,6 +94,15 @@ class Fold:
             elif count < self.min_side:
                 words = f"The {side} side has {count} of the {self.min_side} traces it takes to learn from it."
                 yield Shortfall(side, "skipped_side", side, count, 0, words)
+
+
+def unvetoed(proposals: Sequence[Proposal], material: Material) -> tuple[list[Proposal], list[Shortfall]]:
+    """The proposals without those that a person rejected before on the same evidence, and these as shortfalls."""
+    if material.support is None:
+        return list(proposals), []
+    found = [judged(one, material.vetoes, material.support) for one in proposals]
+    kept = [one for one in found if isinstance(one, Proposal)]
+    return kept, [one for one in found if isinstance(one, Shortfall)]
 
 
 def ids(subject: Subject) -> frozenset[str]:

@@ -61,10 +61,18 @@ class ContrastTable:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """Something mined that got no edit, and why: too few tasks, a weaker recurrence, a near miss, a shadow."""
+    """Something mined that got no edit, and why: too few tasks, a weaker recurrence, a near miss, a shadow, a veto."""
 
     side: Side
-    kind: Literal["too_few_tasks", "weaker_recurrence", "near_miss", "explained_by", "skipped_side", "nothing_recurs"]
+    kind: Literal[
+        "too_few_tasks",
+        "weaker_recurrence",
+        "near_miss",
+        "explained_by",
+        "skipped_side",
+        "nothing_recurs",
+        "vetoed_before",
+    ]
     subject: str
     traces: int
     tasks: int

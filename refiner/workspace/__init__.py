@@ -9,10 +9,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from refiner import codec, intake, skills
 from refiner.config import RefineConfig, held_out_share, plain, result_fields, unknown_window_words
@@ -24,19 +24,9 @@ from refiner.reporting.report import Inputs, Report, Result
 from refiner.reporting.tree import write_tree
 from refiner.snapshot import Seen, Snapshot, known_tasks, take
 from refiner.strategies import cluster
-from refiner.types import (
-    Change,
-    Clustering,
-    Finding,
-    Outcome,
-    Proposal,
-    Refinement,
-    Shortfall,
-    SkillVersion,
-    Summary,
-    Trace,
-    Verdict,
-)
+from refiner.types import Outcome, Refinement, SkillVersion, Trace
+from refiner.workspace.assembling import assemble as assemble
+from refiner.workspace.assembling import before_of, remembering
 from refiner.workspace.folder import DATABASE as DATABASE
 from refiner.workspace.folder import prepare as prepare
 from refiner.workspace.seal import with_held_out
@@ -50,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Workspace", "export", "recall", "refine"]
 
-R = TypeVar("R")
 CORPUS = "corpus"
 _MEASURED = ("skill-refiner", "numpy", "scipy", "umap-learn", "hdbscan", "numba")
 
@@ -87,7 +76,7 @@ def refine(
     prepare(config.out)
     tools = tools_for(config, os.environ if environ is None else environ)
     with Store.open(config.db or config.out / DATABASE) as store:
-        return Session(store, config, tools, emit, strategy).refine(base, taken)
+        return Session(store, config, tools, emit, strategy, before_of(config, base)).refine(base, taken)
 
 
 def export(database: Path, refinement_id: str, out: Path) -> Path:
@@ -110,6 +99,7 @@ class Session:
     tools: Tools
     emit: Emit
     strategy: Strategy = cluster.stages
+    before: Mapping[str, Any] = field(default_factory=dict)
 
     def refine(self, base: SkillVersion, taken: intake.Intake) -> Result:
         """Stores what came in, runs the stages, writes the tree."""
@@ -164,7 +154,7 @@ class Session:
         key = self.store.put_skill(base)
         made = Refinement(CORPUS, snapshot.key, key, result_fields(self.config), versions(self.tools.embedder.identity))
         refinement_id = self.store.start_refinement(made)
-        body = {"inputs": inputs, "seen": Seen.of(snapshot), "config": plain(self.config)}
+        body = {"inputs": inputs, "seen": Seen.of(snapshot), "config": plain(self.config), "before": self.before}
         self.store.event(refinement_id, "started", codec.to_plain(body))
         self.store.set_job(refinement_id, "running")
         return refinement_id
@@ -174,13 +164,15 @@ class Session:
     ) -> Report:
         engine = engine_for(self.config, self.store, self.tools, self._watched(refinement_id))
         with metered(self.store, refinement_id, meter):
-            seconds = engine.run(refinement_id, self.strategy(self.config, self.tools), records)
+            stages = remembering(self.strategy(self.config, self.tools), self.before)
+            seconds = engine.run(refinement_id, stages, records)
         for stage, spent in seconds.items():
             self.store.finish_stage(refinement_id, stage, spent)
         made = self.store.refinement(refinement_id)
         failed = failures(self.store, records)
         usage = usage_of(self.store.events(refinement_id))
-        report = assemble(refinement_id, made, self.config, inputs, snapshot, records, seconds, failed, usage)
+        ran = (snapshot, records, seconds, failed, usage, self.before)
+        report = assemble(refinement_id, made, self.config, inputs, *ran)
         report = with_held_out(self.store, report)
         write_tree(report, self.config.out)
         return report
@@ -242,8 +234,8 @@ def recall(store: Store, refinement_id: str) -> Report:
     for stage in cluster.stages(config, tools):
         records.keys[stage.name] = store.stage_keys(refinement_id, stage.name)
     inputs = codec.from_plain(Inputs, started["inputs"])
-    failed, usage = failures(store, records), usage_of(events)
-    report = assemble(refinement_id, made, config, inputs, snapshot, records, finished, failed, usage)
+    ran = (snapshot, records, finished, failures(store, records), usage_of(events), started.get("before", {}))
+    report = assemble(refinement_id, made, config, inputs, *ran)
     return with_held_out(store, report)
 
 
@@ -256,43 +248,3 @@ def failures(store: Store, records: RefinementRecords) -> tuple[str, ...]:
 def stored_config(given: Mapping[str, Any]) -> RefineConfig:
     """The stored configuration; its ablations are already part of its settings."""
     return RefineConfig(**{name: value for name, value in given.items() if value not in (None, [])})
-
-
-def assemble(
-    refinement_id: str,
-    made: Refinement,
-    config: RefineConfig,
-    inputs: Inputs,
-    snapshot: Snapshot,
-    records: RefinementRecords,
-    seconds: Mapping[str, float],
-    failed: tuple[str, ...],
-    usage: Mapping[str, Any] | None = None,
-) -> Report:
-    """The report of a finished refinement from what its stages produced."""
-
-    def made_by(stage: str, kind: type[R]) -> tuple[R, ...]:
-        return tuple(one for one in records.produced(stage) if isinstance(one, kind))
-
-    return Report(
-        refinement_id=refinement_id,
-        base=records.skill(),
-        snapshot=snapshot,
-        inputs=inputs,
-        config=plain(config),
-        versions=made.versions,
-        seconds=dict(seconds),
-        analyst=config.analyst,
-        include_undecided=config.include_undecided,
-        audits_block=config.rules.audits == "block",
-        table=records.produced("contrast")[0],
-        summaries=made_by("summarise", Summary),
-        clusterings=made_by("cluster", Clustering),
-        proposals=made_by("fold", Proposal),
-        shortfalls=made_by("fold", Shortfall),
-        verdicts=made_by("gate", Verdict),
-        changes=made_by("merge", Change),
-        findings=made_by("audit", Finding),
-        failed=failed,
-        usage=dict(usage or {}),
-    )

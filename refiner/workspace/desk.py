@@ -15,6 +15,7 @@ from refiner.labels import ScoreRange, Threshold
 from refiner.model_views import NO_KEYS, Keys, ModelDefaults, Tested
 from refiner.reporting.report import Report
 from refiner.skills import skeleton
+from refiner.skills.loading import HISTORY, PROVENANCE
 from refiner.types import Status
 from refiner.views import CorpusCard, CorpusView, Estimate, IngestReport, LabelRow, SkillView, Upload
 from refiner.workspace.asking import Asking
@@ -167,7 +168,7 @@ class Workspace(ReviewDesk, EvidenceDesk):
         """Sets the start skill; None starts from a skeleton. Raises SkillError when the files cannot be one."""
         entry = self._corpora.own(name)
         skill = skeleton(skill_name or name) if files is None else from_files(files, main)
-        return self._corpora.skills.set(entry.id, skill)
+        return self._corpora.skills.set(entry.id, skill, (files or {}).get(f"{HISTORY}/{PROVENANCE}"))
 
     def estimate(self, name: str, settings: Mapping[str, Any]) -> Estimate:
         """What a refinement would take; `blocked` says why it cannot be started."""

@@ -15,7 +15,9 @@ from refiner.merge import Merged
 from refiner.reporting.fitness import as_decided
 from refiner.reporting.heldout import as_plain
 from refiner.reporting.report import Report
+from refiner.reporting.travelling import travelling
 from refiner.review.description import TO_WRITE, WORDS
+from refiner.skills.loading import HISTORY, PROVENANCE
 from refiner.types import Change, Decision, HeldOut, SkillVersion
 from refiner.views import Exports, Item, Review, csv_text
 from refiner.workspace.deciding import Deciding
@@ -55,11 +57,12 @@ class Exporting:
         name = skill_name(report.base)
         page = html_report(report, shown, merged, log)
         patch = merge.diff(report.base, merged).encode("utf-8", "surrogateescape")
+        origin = _json(_provenance(report, shown, merged))
         return Exports(
             skill_md=b"" if blocked else merged.files[merged.main],
-            zip=b"" if blocked else zipped(merged.files, name),
+            zip=b"" if blocked else zipped({**merged.files, f"{HISTORY}/{PROVENANCE}": origin}, name),
             decisions_jsonl=_lines(log),
-            provenance_json=_json(_provenance(report, shown, merged)),
+            provenance_json=origin,
             patch=b"" if blocked else patch,
             report_html=page.encode("utf-8", "replace"),
             blocked=blocked,
@@ -149,7 +152,18 @@ def _provenance(report: Report, shown: Review, merged: Merged) -> dict[str, Any]
         **merge.provenance(merged, report.changes, proposals, verdicts, report.names),
         "decisions": decided,
         "held_out": as_plain(report),
+        **travelling(report, merged, {item.row.change.key: _said(item) for item in shown.items if item.decision}),
     }
+
+
+def _said(item: Item) -> dict[str, str]:
+    """What a person decided on a change, in the words of the provenance: accepted, rejected or open."""
+    decision = item.decision
+    if decision is None or item.status in ("open", "skipped"):
+        return {"status": "open"}
+    status = "accepted" if item.in_skill else "rejected"
+    who = {"by": decision.reviewer, "at": decision.decided_at}
+    return {"status": status, **who, "reason_code": decision.reason_code, "reason": decision.reason}
 
 
 def _table(shown: Review) -> str:

@@ -182,6 +182,7 @@ class Reports:
             stage_seconds(self.store.events(refinement_id, "stage_finished")),
             failures(self.store, records),
             usage_of(self.store.events(refinement_id, "usage")),
+            start.body.get("before", {}),
         )
 
 

@@ -21,6 +21,7 @@ from refiner.strategies import cluster
 from refiner.types import Refinement
 from refiner.workspace import stored_config, tools_for, versions
 from refiner.workspace.asking import Asking
+from refiner.workspace.assembling import remembering
 from refiner.workspace.corpora import Entry
 from refiner.workspace.finishing import Again, Quiet, without_asking
 from refiner.workspace.plan import Plan, Planner
@@ -153,6 +154,7 @@ class Running:
             "seen": Seen.of(plan.snapshot),
             "config": plain(plan.config),
             "stages": [stage.name for stage in cluster.stages(plan.config, tools)],
+            "before": self.planner.corpora.skills.before(entry.id),
             "marks": self.planner.corpora.digests.of(entry.id).marks,
         }
         store.event(refinement_id, "started", codec.to_plain(body))
@@ -184,7 +186,7 @@ class Running:
 
     def _case(self, refinement_id: str, tools: Tools, snapshot: Snapshot | None) -> Case:
         start, store = self.reports.start(refinement_id), self.reports.store
-        stages: list[Stage] = cluster.stages(start.config, tools)
+        stages = remembering(cluster.stages(start.config, tools), start.body.get("before", {}))
         for event in store.events(refinement_id, "rerun"):
             first = [stage.name for stage in stages].index(event.body["stage"])
             stages[first:] = [Again(stage, event.body["salt"]) for stage in stages[first:]]

@@ -6,8 +6,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from refiner import audits, skills
+from refiner import audits, carried, skills
 from refiner.errors import SkillError
 from refiner.types import SkillVersion
 from refiner.views import SkillView, Upload
@@ -35,12 +36,18 @@ class StartSkills:
         key = self.key(corpus)
         return skills.skeleton(name) if key is None else self.room.store.skill(key)
 
-    def set(self, corpus: str, skill: SkillVersion) -> SkillView:
-        """Makes this the start skill from now on."""
-        key = self.room.store.put_skill(skill)
-        if key != self.key(corpus):
-            self.room.store.corpus_event(corpus, "skill", {"key": key, "reviewer": self.room.reviewer()})
+    def set(self, corpus: str, skill: SkillVersion, origin: bytes | None = None) -> SkillView:
+        """Makes this the start skill from now on. `origin`: the provenance that came with it, for what was tried."""
+        key, before = self.room.store.put_skill(skill), carried.before(origin, skill.files)
+        if key != self.key(corpus) or before != self.before(corpus):
+            body = {"key": key, "reviewer": self.room.reviewer(), "before": before}
+            self.room.store.corpus_event(corpus, "skill", body)
         return show(skill)
+
+    def before(self, corpus: str) -> dict[str, Any]:
+        """What the start skill brought along of earlier refinements."""
+        events = self.room.store.corpus_events(corpus, "skill")
+        return dict(events[-1].body.get("before", {})) if events else {}
 
     def view(self, corpus: str) -> SkillView | None:
         key = self.key(corpus)

@@ -1,18 +1,76 @@
-"""The provenance that lies beside a skill, through hand edits, merges and rollbacks. Pure; bytes of JSON in and out.
+"""The provenance that travels beside a skill, through edits by hand, merges and rollbacks. Pure; JSON bytes in and out.
 
-A skill's provenance names line ranges, the changes they come from, and every change that was ever proposed with what
-became of it (`tried`). Ranges follow their lines; `tried` only ever grows.
+It names line ranges, the changes they come from, and every change that was ever proposed with what became of it
+(`tried`). Ranges follow their lines; `tried` only ever grows. `skill` holds the sums of the files that it speaks of.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from hashlib import sha256
 from typing import Any
 
-from refiner.installs.package import read_origin
-from refiner.installs.records import Files
+from refiner.errors import SkillError
+from refiner.skills.loading import PROVENANCE
+
+Files = Mapping[str, bytes]
+
+
+def read_origin(data: bytes | None) -> dict[str, Any]:
+    """A provenance as a mapping; empty for none. Raises SkillError when it is no JSON object."""
+    try:
+        found = json.loads(data) if data else {}
+    except ValueError as error:
+        raise SkillError(f"{PROVENANCE} is not JSON ({error}); remove it to go on without") from error
+    if not isinstance(found, dict):
+        raise SkillError(f"{PROVENANCE} is not a JSON object; remove it to go on without")
+    return found
+
+
+def encoded(data: bytes) -> Any:
+    """Bytes for JSON: a string, or `{"base64": ...}` for what is not UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def decoded(held: Any) -> bytes:
+    """What `encoded` made. Raises SkillError for anything else."""
+    if isinstance(held, str):
+        return held.encode("utf-8")
+    try:
+        return base64.b64decode(held["base64"], validate=True)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SkillError(f"{PROVENANCE}: a file of the base is neither text nor base64") from error
+
+
+def sums(files: Files) -> dict[str, str]:
+    """SHA-256 by path, in the order of paths."""
+    return {path: sha256(files[path]).hexdigest() for path in sorted(files)}
+
+
+def before(origin: bytes | None, base: Files) -> dict[str, Any]:
+    """What a refinement of `base` takes over from its provenance: `{"tried": rows, "earlier": rows}`; empty for none.
+
+    Of files that were edited since, no lines are named: it is not known which they are. Raises SkillError.
+    """
+    found = read_origin(origin)
+    if not found:
+        return {}
+    spoken = found.get("skill")
+    known = spoken if isinstance(spoken, dict) else {}
+    same = {path: base[path] for path, key in sums(base).items() if known.get(path) == key}
+    return {"tried": rows_of(found, "tried"), "earlier": earlier_lines(found, same, same, None)}
+
+
+def rows_of(found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The rows of a list in a provenance; what is no row is left out."""
+    rows = found.get(name)
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def exposed(provenance: Mapping[str, Any]) -> str | None:
@@ -39,11 +97,12 @@ def moved(origin: bytes | None, before: Files, after: Files) -> bytes | None:
     found = read_origin(origin)
     for name in ("ranges", "earlier"):
         if isinstance(found.get(name), list):
-            found[name] = [one for row in found[name] for one in _followed(row, before, after)]
-    return written(found)
+            found[name] = [one for row in rows_of(found, name) for one in followed(row, before, after)]
+    return written({**found, "skill": sums(after)})
 
 
-def _followed(row: Mapping[str, Any], before: Files, after: Files) -> list[dict[str, Any]]:
+def followed(row: Mapping[str, Any], before: Files, after: Files) -> list[dict[str, Any]]:
+    """A row of lines of `before` as rows of the same lines in `after`; none when they are gone."""
     path = str(row.get("path"))
     if path not in before or path not in after:
         return []
@@ -81,33 +140,26 @@ def joined(old: bytes | None, old_files: Files, new: bytes | None, new_files: Fi
     if new is None:
         return moved(old, old_files, files)
     found = read_origin(remembering(moved(new, new_files, files), old))
-    earlier = [*earlier_lines(read_origin(old), old_files, files, found.get("refinement")), *_own_earlier(found)]
+    earlier = [*earlier_lines(read_origin(old), old_files, files, found.get("refinement")), *rows_of(found, "earlier")]
     seen = {json.dumps(row, sort_keys=True): row for row in earlier}
     return written({**found, "earlier": list(seen.values())} if earlier else found)
-
-
-def _own_earlier(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rows = found.get("earlier")
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def earlier_lines(
     origin: Mapping[str, Any], before: Files, after: Files, refinement: str | None
 ) -> list[dict[str, Any]]:
     """Which lines of `after` an earlier refinement brought in: path, lines, change, refinement and its rationale."""
-    changes, ranges = origin.get("changes"), origin.get("ranges")
-    own = origin.get("refinement")
-    rows = ranges if isinstance(ranges, list) and isinstance(changes, dict) and own != refinement else []
+    changes, own = origin.get("changes"), origin.get("refinement")
     found = []
-    for row in rows:
+    for row in rows_of(origin, "ranges") if own != refinement else []:
         change = changes.get(row.get("change")) if isinstance(changes, dict) else None
         said = change.get("rationale", "") if isinstance(change, dict) else ""
-        found += [{**one, "refinement": own, "rationale": said} for one in _followed(row, before, after)]
+        found += [{**one, "refinement": own, "rationale": said} for one in followed(row, before, after)]
     further = [
         one
-        for row in _own_earlier(origin)
+        for row in rows_of(origin, "earlier")
         if row.get("refinement") != refinement
-        for one in _followed(row, before, after)
+        for one in followed(row, before, after)
     ]
     return [*found, *further]
 
@@ -119,7 +171,7 @@ def together(
     if theirs is None:
         return moved(mine, mine_files, files)
     found = read_origin(remembering(moved(mine, mine_files, files) or written({}), theirs))
-    earlier = [*_own_earlier(found), *earlier_lines(read_origin(theirs), their_files, files, None)]
+    earlier = [*rows_of(found, "earlier"), *earlier_lines(read_origin(theirs), their_files, files, None)]
     return written({**found, "earlier": earlier} if earlier else found)
 
 
@@ -127,11 +179,14 @@ def remembering(origin: bytes | None, other: bytes | None) -> bytes | None:
     """A provenance with everything that another one says was tried."""
     if other is None:
         return origin
-    mine, tried = read_origin(origin), read_origin(other).get("tried")
-    own = mine.get("tried")
-    rows = [row for part in (tried, own) if isinstance(part, list) for row in part if isinstance(row, dict)]
-    latest = {json.dumps([row.get("refinement"), row.get("change")]): row for row in rows}
-    return written({**mine, "tried": list(latest.values())}) if rows else origin
+    mine = read_origin(origin)
+    rows = latest([*rows_of(read_origin(other), "tried"), *rows_of(mine, "tried")])
+    return written({**mine, "tried": rows}) if rows else origin
+
+
+def latest(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The last row of each change of each refinement."""
+    return [dict(row) for row in {json.dumps([row.get("refinement"), row.get("change")]): row for row in rows}.values()]
 
 
 def written(found: Mapping[str, Any]) -> bytes:
