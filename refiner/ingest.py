@@ -250,7 +250,7 @@ def _refused(file: _File, head: bytes) -> FileRecord:
     foreign = registry.recognise(head)
     labels = not foreign and looks_like_labels(head)
     reason = (
-        f"is {foreign}, which is not read yet"
+        f"is {foreign}, which is not read"
         if foreign
         else "holds labels, feedback or other single values, not traces"
         if labels

@@ -77,7 +77,7 @@ def test_in_a_folder_what_is_no_trace_is_skipped_and_reported(tmp_path: Path) ->
         "picture.png": "holds no traces of a known format",
     }
     (unread,) = loaded.rejected
-    assert (unread.path, unread.line, unread.reason) == ("log.json", 0, "is an MLflow trace, which is not read yet")
+    assert (unread.path, unread.line, unread.reason) == ("log.json", 0, "is an MLflow trace, which is not read")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_in_a_folder_what_is_no_trace_is_skipped_and_reported(tmp_path: Path) ->
         (b"PK\x03\x04....header.json", ["inspect-ai", "the zip archive is damaged"]),
         (b'[{"role": "user", "content": ""}]', ["chat", "not one of the `messages` has any words"]),
         (b'{"timestamp": "x", "type": "session_meta", "payload": {}}', ["codex", "a session without any words"]),
-        (b'{"info": {}, "data": {"spans": []}}', ["an MLflow trace", "not read yet"]),
+        (b'{"info": {}, "data": {"spans": []}}', ["an MLflow trace", "not read"]),
         (b'{"trace_id": "a", "spans": [{"name": "x", "output_text": null}]}', ["canonical", "line 1", "no span has"]),
     ],
 )

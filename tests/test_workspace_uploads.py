@@ -165,7 +165,7 @@ def test_wrong_files_are_named_and_nothing_else_is_lost(desk: Workspace) -> None
     assert report.accepted == 3
     assert "empty" in found["empty.jsonl"]
     assert "known format" in found["photo.png"] and "known format" in found["notes.md"]
-    assert "an MLflow trace, which is not read yet" in found["log.json"]
+    assert "an MLflow trace, which is not read" in found["log.json"]
 
 
 def test_long_lines_and_odd_texts_are_read_like_any_other(desk: Workspace) -> None:

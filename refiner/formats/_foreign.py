@@ -15,9 +15,9 @@ def _has(*keys: str) -> _Test:
 
 
 _SIGNS: tuple[tuple[str, _Test], ...] = (
-    ("the summary of a Harbor job (its trials are read)", _has("stats", "n_total_trials")),
+    ("the summary of a Harbor job, not of a trial", _has("stats", "n_total_trials")),
     ("an MLflow trace", lambda record: isinstance(record.get("data"), dict) and "spans" in record["data"]),
-    ("Reflexion results (outcomes and reflections, no steps)", _has("name", "memory", "is_success")),
+    ("a list of outcomes and reflections without steps (Reflexion)", _has("name", "memory", "is_success")),
 )
 
 
