@@ -147,6 +147,7 @@ PART_NAMES = {
     "json": "JSON mode",
     "busy": "endpoint",
     "prompt": "prompt",
+    "window": "window",
 }
 PART_FIXES = {
     "url": "check LLM_BASE_URL or --base-url (it usually ends in /v1), and that the server runs",
@@ -155,6 +156,7 @@ PART_FIXES = {
     "json": "choose a model that follows instructions, or one whose endpoint knows JSON mode",
     "busy": "try again later, or raise the quota",
     "prompt": "choose another model, or a smaller --window",
+    "window": "set --window to what it reads at once, or serve the model with a longer context",
 }
 
 
@@ -183,7 +185,7 @@ def _asked(chosen: config.RefineConfig, environ: Mapping[str, str], model: str) 
     name = f"model {model}"
     try:
         transport = HttpTransport(chosen.base_url, config.secrets(environ).llm_api_key, sleep=_at_once)
-        found = transport.check(model)
+        found = transport.check(model, chosen.window)
         transport.close()
     except ConfigError as error:
         return Check(name, False, True, str(error), "correct that setting")

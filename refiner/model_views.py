@@ -37,7 +37,7 @@ class ModelDefaults:
 class Tested:
     """One short test of an endpoint. `words`: what was answered, without any key.
 
-    `part`: what is wrong there (url, key, model, json, busy, prompt, embedding); empty when nothing is.
+    `part`: what is wrong there (url, key, model, json, busy, prompt, window, embedding); empty when nothing is.
     """
 
     what: str

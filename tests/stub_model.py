@@ -5,7 +5,8 @@ In a process:   python -m tests.stub_model --latency 1.0   (prints its address, 
 
 Everything that arrives is in `stub.calls`. A fault is used up by one call; when none is left, calls are answered.
 `stub.refuses` = forms of reply it does not know ("schema", "json"), `stub.key` = the only key it takes, `stub.models` =
-the only models, `stub.limits` = how many chat calls may be open at once before it says 429.
+the only models, `stub.limits` = how many chat calls may be open at once before it says 429, `stub.listing` = its list of
+models.
 """
 
 from __future__ import annotations
@@ -189,6 +190,7 @@ class StubModel:
     key: str | None = None
     models: set[str] | None = None
     limits: int | None = None
+    listing: Any = None
     calls: list[Call] = field(default_factory=list)
     faults: deque[Fault] = field(default_factory=deque)
     port: int = 0
@@ -270,10 +272,12 @@ class StubModel:
         if self.key is not None and call.headers.get("authorization") != f"Bearer {self.key}":
             given = call.headers.get("authorization", "").removeprefix("Bearer ")
             return await status(401, f"Incorrect API key provided: {given}", code="invalid_api_key")(exchange)
+        path = call.path.partition("?")[0]
+        if path.endswith("/models") and self.listing is not None:
+            return await exchange.send(json.dumps(self.listing).encode())
         if self.models is not None and call.body.get("model") not in self.models:
             message = f"The model `{call.body.get('model')}` does not exist"
             return await status(404, message, code="model_not_found")(exchange)
-        path = call.path.partition("?")[0]
         if path.endswith("/embeddings"):
             return await exchange.send(json.dumps(embeddings(call.body)).encode())
         if not path.endswith("/chat/completions"):

@@ -51,6 +51,13 @@ def test_what_fails_is_named_with_its_fix(stub: StubModel, given: dict[str, str]
     assert "wrong" not in check.detail.partition("answered")[0]
 
 
+def test_a_model_that_reads_less_than_a_prompt_may_have_is_not_green(stub: StubModel) -> None:
+    stub.listing = {"data": [{"id": "m", "max_model_len": 16_000}]}
+    check = looked(stub)["model m"]
+    assert not check.ok and "reads 16,000 tokens at once" in check.detail and "--window" in check.fix
+    assert looked(stub, window=16_000)["model m"].ok
+
+
 def test_a_judge_of_its_own_is_tried_as_well(stub: StubModel) -> None:
     found = looked(stub, gate_model="nobody")
     assert found["model m"].ok and not found["model nobody"].ok

@@ -376,6 +376,28 @@ def test_a_test_of_the_connection_names_what_is_wrong(stub: StubModel) -> None:
     assert transport(stub).check(MODEL).part == "busy"
 
 
+@pytest.mark.parametrize(
+    ("entries", "reads"),
+    [
+        ([{"id": MODEL, "max_model_len": 8192}, {"id": "other", "max_model_len": 2}], 8192),
+        ([{"id": "some/path.gguf", "meta": {"n_ctx": 4096, "n_ctx_train": 131072}}], 4096),
+        ([{"id": MODEL, "context_length": 200_000}], None),
+        ([{"id": "a", "context_length": 1}, {"id": "b", "context_length": 1}], None),
+        ([{"id": MODEL, "max_model_len": "8192"}], None),
+        ([MODEL, None], None),
+        ("odd", None),
+    ],
+)
+def test_a_window_beyond_what_the_endpoint_lists_is_found_before_it_is_paid_for(
+    stub: StubModel, entries: Any, reads: int | None
+) -> None:
+    stub.listing = {"data": entries}
+    found = transport(stub).check(MODEL, 32_000)
+    assert found.part == (None if reads is None else "window")
+    assert reads is None or f"reads {reads:,} tokens at once, and prompts with replies may have 32,000" in found.words
+    assert transport(stub).check(MODEL).part is None, "nobody asked about a window"
+
+
 def test_a_second_test_of_the_connection_says_the_same(stub: StubModel) -> None:
     stub.key = "sk-right"
     asked = transport(stub)

@@ -27,6 +27,7 @@ PARTS = {
     "json": "JSON mode does not work",
     "busy": "The endpoint is busy",
     "prompt": "The test prompt was refused",
+    "window": "Prompts may be longer than the model reads: lower “Tokens a prompt may have”",
     "embedding": "The embedding endpoint does not work",
 }
 BY_HAND = (

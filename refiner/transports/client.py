@@ -67,6 +67,13 @@ def post(client: Any, path: str, body: dict[str, Any]) -> Any:
     return client.post(path, cast_to=httpx2.Response, body=body, options={"headers": {_STREAMED: "stream"}})
 
 
+def get(client: Any, path: str) -> Any:
+    """Like `post`, for what is only looked up."""
+    import httpx2
+
+    return client.get(path, cast_to=httpx2.Response, options={"headers": {_STREAMED: "stream"}})
+
+
 def read_body(response: Any, most: int, late: Callable[[], bool]) -> bytes:
     """The whole body of an open response. Raises TimeoutError once `late`, however steadily it comes.
 

@@ -17,11 +17,11 @@ from typing import Any
 
 from refiner.errors import AnalystError, ConfigError
 from refiner.jsontext import clean
-from refiner.transports import envelope, faults
+from refiner.transports import envelope, faults, listing
 from refiner.transports.address import Address, checked_key
 from refiner.transports.base import HALTED, Reply, Request
 from refiner.transports.capability import Capabilities, Capability, Level
-from refiner.transports.client import open_client, post, read_body
+from refiner.transports.client import get, open_client, post, read_body
 from refiner.transports.retry import LONGEST_WAIT, Breaker, Failed, Pace, Part, Refused, backoff
 
 TIMEOUT = 300.0
@@ -96,8 +96,11 @@ class HttpTransport:
         except Failed as failed:
             raise failed.error from None
 
-    def check(self, model: str) -> Connection:
-        """Sends one short prompt and says which of address, key, model and JSON does not work, if any."""
+    def check(self, model: str, window: int = 0) -> Connection:
+        """Sends one short prompt and says which of address, key, model and JSON does not work, if any.
+
+        `window`: how long prompts with their replies may be; too long by the endpoint's own list does not work either.
+        """
         try:
             reply = self._asked(_sendable(replace(TEST, model=model)))
         except ConfigError as error:
@@ -110,7 +113,24 @@ class HttpTransport:
             json.loads(reply.text)
         except (ValueError, RecursionError):
             return Connection("json", f"{self._where(model)} did not reply with JSON when asked to", level)
+        reads = self._reads(model) if window else None
+        if reads is not None and reads < window:
+            words = f"{self._where(model)} reads {reads:,} tokens at once, and prompts with replies may have {window:,}"
+            return Connection("window", words, level)
         return Connection(None, f"{self._where(model)} works", level)
+
+    def _reads(self, model: str) -> int | None:
+        """How much the model reads at once, where the endpoint lists that; whatever goes wrong, it is not known."""
+        import httpx2
+        import openai
+
+        started = self._clock()
+        try:
+            with closing(get(self._client(), "/models")) as response:
+                body = read_body(response, MOST_BYTES, lambda: self._clock() - started > self._timeout)
+        except (openai.APIError, httpx2.HTTPError, ValueError, TimeoutError):
+            return None
+        return listing.window(body, model)
 
     def halt(self) -> None:
         """Lets no further attempt start; those that wait for one give up at once."""

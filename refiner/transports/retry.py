@@ -20,7 +20,7 @@ GIVE_UP_AFTER = 3
 
 Taken = tuple[int | None, int | None]
 UNTOLD: Taken = (None, None)
-Part = Literal["url", "key", "model", "json", "busy", "prompt"]
+Part = Literal["url", "key", "model", "json", "busy", "prompt", "window"]
 
 
 class Failed(Exception):

@@ -135,7 +135,7 @@ def _models(chosen: RefineConfig, known: Secrets) -> Iterator[Tested]:
     transport = HttpTransport(chosen.base_url, known.llm_api_key, timeout=TEST_SECONDS, sleep=_at_once)
     try:
         for model in models_of(chosen):
-            found = transport.check(model)
+            found = transport.check(model, chosen.window)
             yield Tested(model, found.part or "", found.words)
             if found.part in ("url", "key"):
                 return
