@@ -28,8 +28,8 @@ _TRIES = 1000
 _WANTED = (
     "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
     "sessions of Claude Code or Codex, Inspect logs, Who&When records, Reflexion and ReAct logs and notebooks, "
-    "trajectories of SWE-agent, mini-swe-agent and OpenHands, Langfuse traces, OpenTelemetry spans, Harbor trials "
-    "and ATIF trajectories, Terminal-Bench runs, SpreadsheetBench transcripts"
+    "trajectories of SWE-agent, mini-swe-agent and OpenHands, Langfuse and LangSmith traces, OpenTelemetry spans, "
+    "Harbor trials and ATIF trajectories, Terminal-Bench runs, SpreadsheetBench transcripts"
 )
 
 Item = Trace | Outcome | EvaluatorNote | BadRecord

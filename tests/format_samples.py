@@ -234,6 +234,32 @@ def otel() -> bytes:
     return lines(envelope(*otel_run("ab" * 16)), envelope(*otel_run("cd" * 16)))
 
 
+def langsmith_runs(trace: str) -> list[dict[str, Any]]:
+    def run(name: str, kind: str, start: int, given: Any, gave: Any, **more: Any) -> dict[str, Any]:
+        times = {"start_time": f"2026-01-31T12:00:0{start}", "end_time": f"2026-01-31T12:00:0{start + 1}"}
+        order = f"20260131T12000{start}Z{trace}-{name}"
+        ids = {"id": f"{trace}-{name}", "trace_id": trace, "dotted_order": order, "session_name": "garden"}
+        return {**ids, "name": name, "run_type": kind, "inputs": given, "outputs": gave, **times, **more}
+
+    look = {"role": "user", "content": [{"type": "text", "text": "Read a"}, {"type": "image_url", "image_url": URI}]}
+    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a"}'}}
+    reply = {"role": "assistant", "content": None, "tool_calls": [call]}
+    answer = {"role": "tool", "tool_call_id": "c1", "content": "words"}
+    usage = {"usage_metadata": {"input_tokens": 7, "output_tokens": 2}}
+    under = {"parent_run_id": f"{trace}-agent"}
+    last = {"choices": [{"message": {"role": "assistant", "content": "It says words."}}], "model": "model-1", **usage}
+    return [
+        run("agent", "chain", 0, {"input": "Read a"}, {"output": "It says words."}),
+        run("chat2", "llm", 3, {"messages": [look, reply, answer], "model": "model"}, last, **under),
+        run("read", "tool", 2, {"input": '{"path": "a"}'}, {"output": "words"}, **under),
+        run("chat1", "llm", 1, {"messages": [look]}, {"choices": [{"message": reply}], **usage}, **under),
+    ]
+
+
+def langsmith() -> bytes:
+    return lines(*langsmith_runs("ls-1"), *langsmith_runs("ls-2"))
+
+
 def react_notebook() -> bytes:
     asked = [
         "7 Claim: Ferns flower.\nThought 1: Look it up.\nAction 1: Search[fern]\n",
@@ -497,6 +523,7 @@ SAMPLES: dict[str, bytes] = {
     "harbor": harbor(),
     "inspect-ai": inspect_json(),
     "langfuse": langfuse(),
+    "langsmith": langsmith(),
     "mini-swe-agent": mini_swe_agent(),
     "openhands": openhands(),
     "otel": otel(),

@@ -17,7 +17,7 @@ TRACES: dict[str, dict[str, int]] = {
     "inspect_ai": {"inspect-ai": 44},
     "invariant": {"chat": 17},
     "langfuse": {"langfuse": 18},
-    "langsmith": {"generic": 7},
+    "langsmith": {"langsmith": 7},
     "mini-swe-agent": {"chat": 2},
     "openhands": {"openhands": 6},
     "otel-genai": {"otel": 14},

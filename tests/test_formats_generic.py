@@ -76,29 +76,6 @@ def test_an_answer_of_toolbench_is_its_longest_path_and_its_win() -> None:
     assert isinstance(outcome, Outcome) and outcome.status == "fail"
 
 
-def test_a_batch_of_langsmith_is_one_trace_for_each_run_of_its_own() -> None:
-    said = [{"role": "user", "content": "Hello"}]
-    reply = {"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}
-    run = {
-        "id": "r",
-        "trace_id": "t",
-        "run_type": "llm",
-        "dotted_order": "1",
-        "inputs": {"messages": said, "model": "m"},
-    }
-    end = {"id": "r", "outputs": reply, "end_time": 1, "inputs": {}}
-    other = {**run, "id": "q", "trace_id": "u"}
-    found = parse(lines({"post": [run, other], "patch": [end]}))
-    assert [trace.external_id for trace in found] == ["t", "u"]
-    assert (steps(found[0]), found[0].model) == ([("user", "", "Hello"), ("assistant", "", "Hi")], "m")
-
-
-def test_a_run_that_repeats_part_of_another_is_not_told_twice() -> None:
-    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]
-    runs = [{"id": str(n), "trace_id": "t", "dotted_order": "1", "inputs": {"messages": said[:n]}} for n in (1, 2)]
-    assert len(one({"post": runs, "patch": []}).spans) == 2
-
-
 def test_conversations_of_the_sharegpt_kind() -> None:
     said = [{"from": "human", "value": "Hello"}, {"from": "gpt", "value": "Hi"}]
     assert steps(one({"id": "a", "conversations": said})) == [("user", "", "Hello"), ("assistant", "", "Hi")]
@@ -155,12 +132,3 @@ def test_real_answers_of_toolbench(corpora: Path) -> None:
     assert sorted(outcome.status for outcome in loaded.outcomes) == ["fail"] * 2 + ["pass"] * 6
     assert [bad.reason for bad in loaded.rejected] == ["nothing in it looks like a conversation"]
     assert not any("unnamed" in span.name for trace in loaded.traces for span in trace.spans)
-
-
-@pytest.mark.corpora
-def test_real_batches_of_langsmith_and_recordings_that_are_none(corpora: Path) -> None:
-    loaded = ingest.load([corpora / "langsmith"], corpus="corpus")
-    assert [report.traces for report in loaded.files if report.format] == [1] * 7
-    assert all([span.role for span in trace.spans] == ["user", "assistant"] for trace in loaded.traces)
-    assert all(trace.model and trace.meta["read_as"] == "generic" for trace in loaded.traces)
-    assert sum("anthropic_managed" in skipped.path for skipped in loaded.skipped) == 4

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from refiner.formats._messages import CONTENT_KEYS, ROLES, as_dict, as_list, first, is_message
+from refiner.formats._messages import CONTENT_KEYS, ROLES, as_dict, first, is_message
 
 _SPEAKERS = ("role", "from", "speaker", "author", "type")
 _SAYING = (*CONTENT_KEYS, "message", "output")
@@ -29,28 +28,6 @@ def spoken(value: Any) -> dict[str, Any] | None:
         return None
     said = {key: item for key, item in value.items() if key not in (*_SPEAKERS, *_SAYING)}
     return {**said, "role": value[speaker], "content": first(value, _SAYING)}
-
-
-def records_of(value: dict[str, Any]) -> list[dict[str, Any]]:
-    """The record itself; of a batch of LangSmith, its runs, each joined from its two halves."""
-    halves = [run for key in ("post", "patch") for run in as_list(value.get(key)) if isinstance(run, dict)]
-    if not halves:
-        return [value]
-    runs: dict[str, dict[str, Any]] = {}
-    for half in halves:
-        run = runs.setdefault(json.dumps(half.get("id", half.get("dotted_order"))), {})
-        run.update({key: item for key, item in half.items() if item not in (None, {}, [])})
-    return _leading(list(runs.values()))
-
-
-def _leading(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One run for each trace, the one with the longest conversation: the others repeat parts of it."""
-    chosen: dict[str, dict[str, Any]] = {}
-    for run in runs:
-        name = json.dumps(run.get("trace_id", run.get("id")))
-        if name not in chosen or len(conversation(run)) > len(conversation(chosen[name])):
-            chosen[name] = run
-    return list(chosen.values())
 
 
 def conversation(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def heard(value: Any) -> list[Message]:
     if isinstance(value, str):
         return _turns(value)
     if isinstance(value, list):
-        said = [message for item in value for message in (_turns(item) if isinstance(item, str) else plain(item))]
+        said = [message for item in value for message in (heard(item) if isinstance(item, list) else _heard_of(item))]
         return list(_tools_named(said))
     if not isinstance(value, dict):
         return []
@@ -56,6 +56,10 @@ def heard(value: Any) -> list[Message]:
     said = next((messages for messages in found if messages), [])
     said = said or [message for item in conversation(value) for message in plain(item)]
     return [*({"role": "system", "content": content_text(unpacked(text))} for text in told), *said]
+
+
+def _heard_of(item: Any) -> list[Message]:
+    return _turns(item) if isinstance(item, str) else plain(item)
 
 
 def _tools_named(messages: list[Message]) -> Iterator[Message]:
@@ -81,7 +85,7 @@ def replied(value: Any) -> list[Message]:
         if isinstance(value.get(key), list) and value[key]:
             found = value[key][:1] if key in ("choices", "candidates", "generations") else value[key]
             return replied(found)
-    for key in ("message", "content"):
+    for key in ("message", "content", "output"):
         if isinstance(value.get(key), dict) and "role" not in value:
             return replied(value[key])
     message = plain(value if "role" in value or "lc" in value or _is_step(value) else {**value, "role": "assistant"})

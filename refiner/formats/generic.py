@@ -1,6 +1,6 @@
 """The last resort: records in which something like messages can be found, read as far as that goes.
 
-Takes pi, Gemini CLI, ToolBench, LangSmith and the like. Every trace says that it was read this way.
+Takes pi, Gemini CLI, ToolBench and the like. Every trace says that it was read this way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from refiner.formats import _foreign, _messages, _stated
 from refiner.formats._common import Item, scalar_id
-from refiner.formats._generic_walk import conversation, records_of, spoken
+from refiner.formats._generic_walk import conversation, spoken
 from refiner.formats._steps import Steps, opening
 from refiner.formats._values import sampled, shallow, values
 from refiner.jsontext import clean
@@ -21,7 +21,7 @@ from refiner.types import BadRecord, Trace
 
 _BARELY = 0.5
 _SESSION = "session"
-_MODELS = ("model", "model_name", "modelId", "modelName", "ls_model_name")
+_MODELS = ("model", "model_name", "modelId", "modelName")
 
 
 class Generic:
@@ -48,10 +48,8 @@ FORMAT = Generic()
 
 def _is_readable(record: dict[str, Any]) -> bool:
     """Whether messages are in sight, or, in a long record that was cut, the keys under which they will be."""
-    if spoken(record) is not None or any(len(conversation(one)) > 1 for one in records_of(record)):
+    if spoken(record) is not None or len(conversation(record)) > 1:
         return True
-    if isinstance(record.get("post"), list) or isinstance(record.get("patch"), list):
-        return "dotted_order" in repr(record)[:100_000]
     return "tree" in record and ("win" in record or "answer_generation" in record)
 
 
@@ -98,14 +96,11 @@ class _Reading:
                 yield from self.take(item, line, False)
 
     def _record(self, value: dict[str, Any], line: int) -> Iterator[Item]:
-        found = False
-        for record in records_of(value):
-            messages = conversation(record)
-            if messages:
-                found = True
-                name = _stated.given_id(record) or _stated.made_id(record, self.source, self.copies)
-                yield from self._trace(messages, record, line, name)
-        if not found and not self.loose and not self.about:
+        messages = conversation(value)
+        if messages:
+            name = _stated.given_id(value) or _stated.made_id(value, self.source, self.copies)
+            yield from self._trace(messages, value, line, name)
+        elif not self.loose and not self.about:
             yield BadRecord(self.source.path, line, "nothing in it looks like a conversation")
 
     def _trace(self, messages: list[dict[str, Any]], record: dict[str, Any], line: int, name: str) -> Iterator[Item]:
@@ -125,7 +120,7 @@ class _Reading:
             task_id=task_id,
             task_id_origin="file" if task_id else "none",
             spans=spans,
-            model=_model([*_nested(record), record, *messages]),
+            model=_model([record, *messages]),
             source=f"{self.source.path}:{line}",
             meta={**_stated.small_facts(record), "read_as": FORMAT.name},
         )
@@ -137,9 +132,3 @@ class _Reading:
 def _model(records: list[dict[str, Any]]) -> str | None:
     names = (scalar_id(record.get(key)) for record in reversed(records) for key in _MODELS)
     return next((clean(name) for name in names if name), None)
-
-
-def _nested(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Where LangSmith keeps the model: what the call was given, and its metadata."""
-    extra = _messages.as_dict(record.get("extra"))
-    return [_messages.as_dict(extra.get("metadata")), _messages.as_dict(record.get("inputs"))]
