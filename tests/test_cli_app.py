@@ -71,7 +71,14 @@ def test_an_app_that_has_the_database_open_is_named_and_nothing_is_started(
 
 
 @pytest.mark.parametrize(
-    "noted", ["", "not json", "[]", "{}", json.dumps({"pid": os.getpid(), "url": "http://127.0.0.1:9"})]
+    "noted",
+    [
+        "",
+        "not json",
+        "[]",
+        "{}",
+        pytest.param(json.dumps({"pid": os.getpid(), "url": "http://127.0.0.1:9"}), id="alive"),
+    ],
 )
 def test_an_address_that_no_longer_answers_counts_for_nothing(tmp_path: Path, noted: str) -> None:
     database = tmp_path / "work.duckdb"
