@@ -5,8 +5,8 @@ In a process:   python -m tests.stub_model --latency 1.0   (prints its address, 
 
 Everything that arrives is in `stub.calls`. A fault is used up by one call; when none is left, calls are answered.
 `stub.refuses` = forms of reply it does not know ("schema", "json"), `stub.key` = the only key it takes, `stub.models` =
-the only models, `stub.limits` = how many chat calls may be open at once before it says 429, `stub.listing` = its list of
-models.
+the only models, `stub.limits` = how many chat calls may be open at once before it says 429, `stub.listing` = what it
+lists of its models.
 """
 
 from __future__ import annotations
