@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from format_samples import claude_code, lines, trajectory
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from refiner import ingest
 from refiner.formats.harbor import FORMAT
@@ -199,6 +201,44 @@ def test_a_circle_of_files_ends(tmp_path: Path) -> None:
     first = steps({"source": "user", "message": "List it"}, continued_trajectory_ref="trajectory.json")
     trace, _ = load(folder(tmp_path, result_json=RESULT, agent__trajectory_json=first))
     assert len(trace.spans) == 1
+
+
+class Drawer:
+    """Files beside a trial, in memory."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self.files = files
+
+    def names(self) -> list[str]:
+        return sorted(self.files)
+
+    def read(self, name: str) -> bytes | None:
+        return self.files.get(name)
+
+
+@settings(deadline=None, derandomize=True, max_examples=80)
+@given(data=st.data())
+def test_broken_files_of_a_trial_never_raise(data: st.DataObject) -> None:
+    report = {"results": {"tool": {"name": "x"}, "tests": TESTS}}
+    files = {
+        "agent/trajectory.json": json.dumps(
+            trajectory("s1", continued_trajectory_ref="trajectory.cont-1.json")
+        ).encode(),
+        "agent/trajectory.cont-1.json": json.dumps(trajectory("s1")).encode(),
+        "agent/session.jsonl": claude_code(),
+        "verifier/ctrf.json": json.dumps(report).encode(),
+        "verifier/test-stdout.txt": b"FAILED test_x.py::test_two - no",
+        "verifier/reward.txt": b"nan",
+    }
+    result = bytearray(json.dumps({**RESULT, "verifier_result": None}).encode())
+    for name in data.draw(st.lists(st.sampled_from([*files, ""]), min_size=1, max_size=3)):
+        content = bytearray(files[name]) if name else result
+        at = data.draw(st.integers(0, len(content)))
+        content[at : at + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=8))
+        if name:
+            files[name] = bytes(content)
+    read = list(FORMAT.parse(io.BytesIO(bytes(result)), Source("corpus", "result.json", beside=Drawer(files))))
+    assert read and all(isinstance(item, Trace | Outcome | BadRecord) for item in read)
 
 
 def test_lines_of_several_trajectories() -> None:

@@ -127,6 +127,20 @@ def test_what_cannot_be_read_is_said_and_stops_nothing() -> None:
     assert isinstance(empty, BadRecord) and "no simulations" in empty.reason
 
 
+def test_simulations_in_files_of_their_own_belong_to_their_results(tmp_path: Path) -> None:
+    results = tau2_results()
+    del results["simulations"]
+    files = {"results.json": results, "simulations/a.json": tau2_simulation("a", 1.0), "simulations/b.json": None}
+    for name, value in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(value) if value else "{")
+    loaded = ingest.load([tmp_path], corpus="corpus")
+    (trace,) = loaded.traces
+    assert (trace.external_id, trace.task_id, trace.model) == ("a", "garden/9", "model-1")
+    assert [note.kind for note in loaded.notes] == ["goal", "gold", "expected"]
+    assert [(bad.path, "simulations/b.json" in bad.reason) for bad in loaded.rejected] == [("results.json", True)]
+
+
 def test_the_real_retail_runs(corpora: Path) -> None:
     loaded = ingest.load([corpora / "tau2-bench"], corpus="corpus")
     assert len(loaded.traces) == len({trace.external_id for trace in loaded.traces}) == 114

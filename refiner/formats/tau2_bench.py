@@ -1,13 +1,14 @@
-"""tau2-bench results: a file of simulations, or of one. Scenarios and gold actions stay out of the trace.
+"""tau2-bench results: simulations in one file, or each in its own. Scenarios and gold actions stay out of the trace.
 
 What the simulated user does with tools of its own is an event, not a call of the agent.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 from refiner.formats import _messages, _tau2_feedback
 from refiner.formats._common import Item, Unusable, items, json_text, lookup, scalar_id, text_of
@@ -16,18 +17,20 @@ from refiner.formats._steps import Steps, opening
 from refiner.formats._values import objects
 from refiner.formats.tau_bench import graded
 from refiner.ids import canonical_json, content_key
-from refiner.jsontext import loads
+from refiner.jsontext import decode, loads
 from refiner.ports import Source
 from refiner.types import BadRecord, EvaluatorNote, NoteKind, Outcome, Span, Trace
 
 _NOT_THE_AGENT = {"infrastructure_error", "unexpected_error", "user_error"}
 """Ends for which the harness or the simulated user is to blame."""
 _LIMITS = {"max_steps", "too_many_errors", "timeout"}
+_SIMULATIONS = re.compile(r"simulations/[^/]+\.json")
 _USAGE = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 
 
 class Tau2Bench:
     name = "tau2-bench"
+    leads: ClassVar = {r"results\.json": _SIMULATIONS}
 
     def sniff(self, head: bytes) -> float:
         return float(any(_is_results(record) or _is_simulation(record) for record in objects(head)))
@@ -66,10 +69,25 @@ def _convert(record: dict[str, Any], place: str, source: Source) -> Iterator[Ite
     model = scalar_id(as_dict(info.get("agent_info")).get("llm"))
     tasks = _by_checks(as_list(record.get("tasks")))
     run = _Run(scalar_id(world.get("domain_name")), text_of(world.get("policy")), model, tasks, place, source)
-    if not _is_simulation(record) and not as_list(record.get("simulations")):
-        raise Unusable("holds no simulations; in the layout of folders they are files beside it, in `simulations`")
-    for simulation in as_list(record.get("simulations")) or [record]:
+    if _is_simulation(record):
+        yield from _simulation(record, run)
+        return
+    found = False
+    for simulation in as_list(record.get("simulations")) or _files(source):
+        found = True
         yield from _simulation(simulation, run)
+    if not found:
+        raise Unusable("holds no simulations, and there are none in a folder `simulations` beside it")
+
+
+def _files(source: Source) -> Iterator[Any]:
+    """The simulations of the layout that keeps each in a file of its own."""
+    names = [name for name in (source.beside.names() if source.beside else ()) if _SIMULATIONS.fullmatch(name)]
+    for name in names:
+        try:
+            yield loads(decode((source.beside and source.beside.read(name)) or b""))
+        except ValueError as error:
+            yield {"problem": f"{name}: not JSON: {error}"}
 
 
 def _simulation(simulation: Any, run: _Run) -> Iterator[Item]:
@@ -78,6 +96,7 @@ def _simulation(simulation: Any, run: _Run) -> Iterator[Item]:
     if not any(span.role != "system" for span in spans):
         spoken = isinstance(simulation, dict) and "ticks" in simulation
         reason = "a voice simulation (`ticks`) is not read" if spoken else "a simulation holds no messages"
+        reason = as_dict(simulation).get("problem", reason)
         yield BadRecord(run.source.path, 0, reason)
         return
     tasks = _tasks(simulation, run)
