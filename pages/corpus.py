@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._ui import byhand, corpora, first, header, overview, scores, session, startskill, uploads
+from pages._ui import byhand, corpora, first, header, overview, scores, session, startskill, suggested, uploads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +48,7 @@ def show(view: CorpusView, known: Sequence[CorpusCard]) -> None:
         case "labels":
             uploads.labels(view.name)
             scores.draw(view.name)
+            suggested.draw(view)
             uploads.report(view.name)
         case "hand" if view.traces:
             byhand.draw(view)

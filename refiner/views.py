@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Literal
 
 from refiner.reporting.report import Decided
-from refiner.types import BadRecord, Citation, Decision, Outcome, Trace
+from refiner.types import BadRecord, Citation, Decision, Outcome, Status, Trace
 
 ItemStatus = Literal["open", "accepted", "rejected", "skipped", "carried"]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -111,6 +111,18 @@ class IngestReport:
         for kind, sentences in (("conflict", self.conflicts), ("warning", self.warnings)):
             for words in sentences:
                 yield kind, "", "", "", "", "", words
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionRow:
+    """An outcome that a sign in a trace suggests. `reason` quotes the sign; nothing counts before it is accepted."""
+
+    trace_id: str
+    external_id: str
+    goal: str
+    status: Status
+    kind: str
+    reason: str
 
 
 def csv_text(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

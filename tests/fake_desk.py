@@ -18,7 +18,17 @@ from refiner.job_views import FailureRow, JobView, RefinementCard, StageView
 from refiner.labels import ScoreRange
 from refiner.resources import ROOT
 from refiner.types import BadRecord
-from refiner.views import CorpusCard, CorpusView, Estimate, FileRow, IngestReport, LabelRow, SkillView, Upload
+from refiner.views import (
+    CorpusCard,
+    CorpusView,
+    Estimate,
+    FileRow,
+    IngestReport,
+    LabelRow,
+    SkillView,
+    SuggestionRow,
+    Upload,
+)
 
 STAGES = ("contrast", "summarise", "embed", "cluster", "propose", "recur", "fold", "gate", "merge", "audit")
 FIXED = ("<style", style.ONE_PRESS)
@@ -161,6 +171,9 @@ class FakeDesk:
     ) -> IngestReport:
         self._command("attach_labels", name, upload.name, pass_at, lower_is_better)
         return self.ingested
+
+    def suggestions(self, name: str) -> list[SuggestionRow]:
+        return []
 
     def score_ranges(self, name: str) -> list[ScoreRange]:
         return []

@@ -61,3 +61,31 @@ def test_without_scores_there_is_nothing_to_choose(
     fill(desk, tmp_path, {"comment": "fine"})
     app = open_app(monkeypatch, desk, corpus="own", view="labels")
     assert not app.exception and not app.selectbox and "labels_attach" in {one.key for one in app.button}
+
+
+def talk(name: str, last: str) -> dict[str, object]:
+    said = [("user", "Fix <b>it</b>"), ("assistant", "Done."), ("user", last)]
+    return {"trace_id": name, "spans": [{"name": role, "output_text": text} for role, text in said]}
+
+
+def test_suggestions_are_shown_by_kind_with_their_reason(
+    desk: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [talk(f"bad-{n}", "No, that's <i>wrong</i>.") for n in range(10)]
+    (tmp_path / "a.jsonl").write_bytes(lines(*runs, talk("good", "Perfect, thanks!"), talk("silent", "Now the docs")))
+    desk.ingest_files("own", [tmp_path / "a.jsonl"])
+    app = open_app(monkeypatch, desk, corpus="own", view="labels")
+    app.button(key="suggest").click().run()
+    assert not app.exception
+    shown = words(app)
+    assert "The user corrected what was done: 10 runs, probably failed" in shown
+    assert "“No, that&#x27;s &lt;i&gt;wrong&lt;/i&gt;.”" in shown and "<i>wrong" not in shown
+    assert "2 more runs; they come up as these are decided." in shown
+    assert desk.corpus("own").statuses["unknown"] == 12
+    (good,) = [row for row in desk.suggestions("own") if row.external_id == "good"]
+    app.button(key=f"dismiss_{good.trace_id}").click().run()
+    app.button(key="accept_correction").click().run()
+    assert "10 runs labelled." in words(app) and desk.suggestions("own") == []
+    assert desk.corpus("own").statuses == {"pass": 0, "fail": 10, "unknown": 2, "infrastructure": 0}
+    app.button(key="suggest").click().run()
+    assert "The user corrected" not in words(app)

@@ -20,6 +20,7 @@ COMMANDS = {
     "app": "the review app in the browser: from upload to an exported skill",
     "inspect": "what is in trace files: formats, counts, outcomes, rejected records",
     "ingest": "traces and labels into a corpus of the review app, for files too large to upload",
+    "labels": "outcomes that signs in the runs suggest; none counts before it is accepted",
     "convert": "trace files of any format as the three canonical files: traces, outcomes, feedback",
     "doctor": "what is installed, what would be used, what is missing and how to fix it",
     "holdout": "what the held-out tasks say: sealed until opened on purpose, once",

@@ -4,6 +4,7 @@ from refiner.labels._files import LabelFile, load_feedback
 from refiner.labels._joining import Attached, LabelReport, attach, effective, names_of
 from refiner.labels._scores import SCORES, ScoreRange, by_score, score_ranges, scores_of
 from refiner.labels._sources import load_rewards, looks_like_labels
+from refiner.labels._suggested import SignKind, Suggestion, suggest, suggested
 from refiner.labels._values import Threshold, rescored, status_of
 
 __all__ = [
@@ -12,6 +13,8 @@ __all__ = [
     "LabelFile",
     "LabelReport",
     "ScoreRange",
+    "SignKind",
+    "Suggestion",
     "Threshold",
     "attach",
     "by_score",
@@ -24,4 +27,6 @@ __all__ = [
     "score_ranges",
     "scores_of",
     "status_of",
+    "suggest",
+    "suggested",
 ]

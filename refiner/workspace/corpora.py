@@ -242,7 +242,8 @@ def disagreements(digest: Digest) -> list[str]:
     return found
 
 
-_WHO = {"human": "a person", "environment": "the environment", "judge": "a judge", "heuristic": "a heuristic"}
+_WHO = {"human": "a person", "environment": "the environment", "judge": "a judge"}
+"""Who states an end; what signs suggest is no statement."""
 
 
 def _latest(stated: tuple[Outcome, ...]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 from refiner.errors import ConfigError
 from refiner.job_views import JobView, RefinementCard
 from refiner.jobs import Worker
-from refiner.labels import ScoreRange, Threshold
+from refiner.labels import Threshold
 from refiner.model_views import NO_KEYS, Keys, ModelDefaults, Tested
 from refiner.reporting.report import Report
 from refiner.skills import skeleton
@@ -26,6 +26,7 @@ from refiner.workspace.evidence import Evidence
 from refiner.workspace.evidence_desk import EvidenceDesk
 from refiner.workspace.exporting import Exporting
 from refiner.workspace.heldout import Seal
+from refiner.workspace.label_desk import LabelDesk
 from refiner.workspace.labelling import Labelling
 from refiner.workspace.plan import Planner
 from refiner.workspace.progress import Progress
@@ -36,11 +37,12 @@ from refiner.workspace.running import Running
 from refiner.workspace.sample import Sample
 from refiner.workspace.scoring import Scoring
 from refiner.workspace.startskill import MAIN, StartSkills, from_files, from_uploads
+from refiner.workspace.suggesting import Suggesting
 from refiner.workspace.taking import Reading, Taking
 from refiner.workspace.tools import warm_up
 
 
-class Workspace(ReviewDesk, EvidenceDesk):
+class Workspace(ReviewDesk, EvidenceDesk, LabelDesk):
     """One open database. Every method may be called from any thread; every one may raise RefinerError with words."""
 
     def __init__(self, room: Room) -> None:
@@ -50,6 +52,7 @@ class Workspace(ReviewDesk, EvidenceDesk):
         self._taking = Taking(room, digests)
         self._labelling = Labelling(room, digests)
         self._scoring = Scoring(room, digests)
+        self._suggesting = Suggesting(room, digests)
         self._reports = Reports(self._corpora)
         self._deciding = Deciding(room, self._reports)
         self._worker = Worker(lambda name, error: self._running.lost(name, error))
@@ -133,18 +136,6 @@ class Workspace(ReviewDesk, EvidenceDesk):
     ) -> IngestReport:
         """Adds a label or feedback file. Raises LabelError when nothing of it fits, with examples of both ids."""
         return self._taking.attach(self._corpora.own(name), upload, Reading(None, pass_at, lower_is_better))
-
-    def score_ranges(self, name: str) -> list[ScoreRange]:
-        """The scores that the traces of a corpus carry, the most frequent first."""
-        return self._scoring.ranges(self._corpora.entry(name))
-
-    def preview_score(self, name: str, score: str, threshold: Threshold) -> dict[str, int]:
-        """How many traces would pass, fail, and be without. Raises LabelError for a score that none carries."""
-        return self._scoring.preview(self._corpora.entry(name), score, threshold)
-
-    def use_score(self, name: str, score: str, threshold: Threshold) -> int:
-        """Takes a score as the outcome of the traces that carry it; returns how many. Raises like `preview_score`."""
-        return self._scoring.use(self._corpora.own(name), score, threshold)
 
     def label(self, name: str, trace_id: str, status: Status, *, note: str | None = None) -> None:
         """Says how a trace ended, as the reviewer; a note becomes its feedback."""

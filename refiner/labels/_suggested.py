@@ -1,0 +1,121 @@
+"""What the signs in a trace suggest of its end. Signs are not statements: nothing counts before a person accepts it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from refiner import reactions
+from refiner.types import Outcome, Span, Status, Trace
+
+SignKind = Literal[
+    "infrastructure", "correction", "interruption", "approval", "tests_failed", "tests_passed", "last_error"
+]
+_STATUS: dict[SignKind, Status] = {
+    "infrastructure": "infrastructure",
+    "correction": "fail",
+    "interruption": "fail",
+    "approval": "pass",
+    "tests_failed": "fail",
+    "tests_passed": "pass",
+    "last_error": "fail",
+}
+_LAST_CALLS = 3
+"""A test run counts as the end while it is among so many last calls."""
+_LONGEST = 160
+_BROKEN = re.compile(
+    r"api error|rate.?limit(?:ed| exceeded| reached)|overloaded|service unavailable|connection (?:refused|reset)"
+    r"|(?:request|deadline|agent) timed? ?out|quota exceeded|internal server error",
+    re.I,
+)
+_TESTS = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|(?:go|cargo|dotnet|mix|swift|bun|deno) test"
+    r"|(?:npm|pnpm|yarn)(?: run)? test|(?:mvn|gradlew?)\b[^\n]*\btest|make (?:test|check))\b",
+    re.I,
+)
+_FAILED = re.compile(
+    r"\b[1-9]\d* (?:failed|failures?|failing|errors?)\b|^(?:FAIL|FAILED|not ok|--- FAIL)\b"
+    r"|test result: FAILED|FAILED \(",
+    re.M,
+)
+_PASSED = re.compile(r"\b[1-9]\d* (?:passed|passing)\b|^ok\b|test result: ok|all tests passed|0 failures", re.M | re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What one sign suggests. `reason` quotes it; `ordinal` is its span."""
+
+    trace_id: str
+    kind: SignKind
+    status: Status
+    reason: str
+    ordinal: int
+
+    def outcome(self, at: str | None = None) -> Outcome:
+        """The suggestion as an event. Its origin says that it never counts; `suggested` reads it back."""
+        return Outcome(self.trace_id, self.status, "heuristic", feedback=f"{self.kind}: {self.reason}", at=at)
+
+
+def suggest(trace: Trace) -> Suggestion | None:
+    """What the strongest sign in a trace suggests; None without any.
+
+    In this order: a broken service at the end, the user's last reaction, tests run at the end, a call that failed last.
+    """
+    found = next(_signs(trace.spans), None)
+    if found is None:
+        return None
+    kind, span, words = found
+    return Suggestion(trace.id, kind, _STATUS[kind], _quoted(words), span.ordinal)
+
+
+def suggested(outcome: Outcome) -> tuple[SignKind, str] | None:
+    """Kind and reason of a stored suggestion; None for every other statement."""
+    kind, _, reason = (outcome.feedback or "").partition(": ")
+    known = next((one for one in get_args(SignKind) if one == kind), None)
+    return (known, reason) if known and outcome.origin == "heuristic" else None
+
+
+def _signs(spans: tuple[Span, ...]) -> Iterator[tuple[SignKind, Span, str]]:
+    if spans and (broken := _BROKEN.search(spans[-1].error or "")):
+        yield "infrastructure", spans[-1], _line_of(spans[-1].error or "", broken.start())
+    yield from _reaction(spans)
+    yield from _tested(spans)
+    last = next((span for span in reversed(spans) if span.kind == "tool_call"), None)
+    if last is not None and last.error and all(span.role != "assistant" for span in spans[last.ordinal + 1 :]):
+        yield "last_error", last, f"{last.name}: {last.error}"
+
+
+def _reaction(spans: tuple[Span, ...]) -> Iterator[tuple[SignKind, Span, str]]:
+    """The last turn of the user, after the first, that corrects, approves or interrupts; a later request hides it."""
+    turns = [span for span in spans if span.kind == "message" and span.role == "user"][1:]
+    for turn in reversed(turns):
+        said = reversed(spans[: turn.ordinal])
+        answers = next((span.output for span in said if span.kind == "message" and span.role == "assistant"), "")
+        kind = reactions.read(turn.output, answers=answers).kind
+        if kind == "correction" or kind == "approval" or kind == "interruption":
+            yield kind, turn, turn.output
+        if kind != "continuation":
+            return
+
+
+def _tested(spans: tuple[Span, ...]) -> Iterator[tuple[SignKind, Span, str]]:
+    calls = [span for span in spans if span.kind == "tool_call"][-_LAST_CALLS:]
+    for call in reversed(calls):
+        if not _TESTS.search(call.input):
+            continue
+        if hit := _FAILED.search(call.output):
+            yield "tests_failed", call, _line_of(call.output, hit.start())
+        elif hit := _PASSED.search(call.output):
+            yield "tests_passed", call, _line_of(call.output, hit.start())
+        return
+
+
+def _line_of(text: str, at: int) -> str:
+    return text[text.rfind("\n", 0, at) + 1 :].split("\n", 1)[0]
+
+
+def _quoted(words: str) -> str:
+    plain = " ".join(words.split())
+    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
