@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._ui import cards, decision_bar, evidence, no_changes, review_panes, session
+from pages._ui import cards, decision_bar, evidence, no_changes, review_panes, second_look, session
 from pages._ui.opened import Opened, opened
 from pages._ui.text import count
 from refiner.errors import RefinerError
@@ -71,6 +71,8 @@ def page() -> None:
         cards.card("say", f"{newer} came later and are not in this refinement. Refine again to use them.")
     if not here.review.items:
         no_changes.draw(here.report)
+        return
+    if second_look.draw(here):
         return
     cards.sentences([words] if (words := review_panes.strength(here.review)) else [], "say")
     draw(here)

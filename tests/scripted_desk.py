@@ -19,6 +19,7 @@ from refiner.ids import text_key
 from refiner.ports import Labelled
 from refiner.reporting.counted import Counted, counted
 from refiner.reporting.report import Decided, Inputs, Report
+from refiner.review.ledger import Ledger, Look, ledger
 from refiner.snapshot import Snapshot
 from refiner.types import (
     Change,
@@ -72,6 +73,7 @@ class ScriptedDesk:
         self.log: list[Decision] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.elsewhere = 0
+        self.looks: list[Look] = []
         self.running: SimpleNamespace | None = None
         self.newer_than = (0, 0)
         self.disputed: list[tuple[str, str, str]] = []
@@ -191,6 +193,15 @@ class ScriptedDesk:
         row = next(row for row in self.made.decided if row.change.key == change_id)
         measured = next((one.contrast for one in row.verdicts if one.contrast), None)
         return counted(measured, self.made.snapshot.training) if measured else {}
+
+    def ledger(self, refinement_id: str) -> Ledger:
+        return ledger(review.lay_out(self.made), review.standing(self.log), self.looks)
+
+    def look_again(self, refinement_id: str, change_id: str, answer: Any, *, shown_at: float) -> Ledger:
+        if self.now() - shown_at < 0.7:
+            raise DecisionRefused("that was too fast", "too_fast")
+        self.looks.append(Look(change_id, answer, "ada", "2026-01-01T00:00:00.000Z", "ada"))
+        return self.ledger(refinement_id)
 
     def dispute(self, name: str, trace_id: str, reason: str) -> None:
         self.disputed.append((name, trace_id, reason))

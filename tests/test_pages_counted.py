@@ -95,3 +95,32 @@ def test_a_quote_that_is_not_in_the_run_is_shown_as_such(monkeypatch):
     assert "Not found in this run as quoted: never said" in words
     assert "1 quote not found in the runs" in words
     assert 'rv-cited">never said' not in html_of(test)
+
+
+def everything_decided() -> ScriptedDesk:
+    desk = ScriptedDesk(report())
+    for item in desk.review("r1").items:
+        action = "accept" if item.row.result == "supported" and not item.blocked else "skip"
+        desk.decide("r1", item.change_id, action, shown_at=0.0, seen=item.hash)
+    return desk
+
+
+def test_a_second_look_is_offered_when_all_is_decided_and_is_blind(monkeypatch):
+    desk = everything_decided()
+    test = app(desk, "review", monkeypatch, refinement="r1")
+    assert "1 accepted change comes back for a second look" in " ".join(words_of(test).split())
+    test.button(key="rv_second").click().run()
+    words = " ".join(words_of(test).split())
+    assert "Second look" in words and "Runs it comes from" in words
+    for kept_out in ("Verdict", "Does it occur?", "Accepted by", "p = 1e-06", "supported, measured"):
+        assert kept_out not in words
+    due = desk.ledger("r1").due[0]
+    test.button(key="rv_second_reject").click().run()
+    assert [(one.change_id, one.answer) for one in desk.looks] == [(due, "reject")]
+    assert desk.review("r1").item(due).in_skill
+    assert "accepted again in 0 of 1" in " ".join(words_of(test).split())
+
+
+def test_while_something_is_open_no_second_look_is_offered(monkeypatch):
+    test = app(ScriptedDesk(report()), "review", monkeypatch, refinement="r1")
+    assert "rv_second" not in [one.key for one in test.button]

@@ -61,7 +61,7 @@ def pane(refinement_id: str, report: Report, item: Item, runs: Runs) -> None:
     supporting, opposite, every, everything = st.tabs(TABS, key="evidence", on_change="rerun")
     if supporting.open:
         with supporting:
-            _supporting(item, runs)
+            cited_runs(item, runs)
     if opposite.open:
         with opposite:
             _showing(refinement_id, item)
@@ -115,7 +115,8 @@ def _tested(contrast: Contrast) -> list[str]:
     return [f"p = {contrast.p:.2g}", *q, *note]
 
 
-def _supporting(item: Item, runs: Runs) -> None:
+def cited_runs(item: Item, runs: Runs) -> None:
+    """The cited runs, each with what is quoted of it."""
     cited, numbered = citations(item), numbers(item)
     known = [trace_id for trace_id in numbered if trace_id in runs]
     if not known:

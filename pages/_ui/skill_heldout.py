@@ -65,15 +65,18 @@ def _opened(view: HeldOutView, found: HeldOut, shown: Shown) -> None:
     _lines(view.words)
     if is_suspicious(found.accepted):
         cards.card("warn", "The accepted changes speak of passing held-out tasks only, and of no failing one.")
-    rows = [("Accepted, together", found.accepted)]
+    rows = []
     for item in shown.here.review.items:
         counted = found.of(item.change_id)
         if counted is not None:
             rows.append((item.intent, counted))
     body = "".join(_row(words, counted) for words, counted in rows)
+    together = _row("Accepted, together", found.accepted)
     head = "<tr><th>Change</th><th>failing</th><th>passing</th></tr>"
     st.html(
-        f'<table class="sk-held"><thead>{head}</thead><tbody>{body}</tbody></table>'
+        f'<table class="sk-held"><thead>{head}</thead><tbody>{together}</tbody></table>'
+        '<details class="sk-sealed"><summary>By change</summary>'
+        f'<table class="sk-held plain"><thead>{head}</thead><tbody>{body}</tbody></table></details>'
         '<p class="sk-sealed">Held-out tasks in which the behaviour holds: of those that fail, and of those that pass. '
         "In brackets the exact 95 % interval.</p>"
     )

@@ -84,7 +84,7 @@ def export(found: Shown) -> None:
         cards.line("Downloads hold the changes accepted now, not what is shown on the left.")
     if made.blocked:
         cards.sentences(["The skill cannot be exported yet.", *made.blocked], "error")
-    already = {one.words for one in checked(found).spec}
+    already = {one.words for one in checked(found).findings}
     for words in made.warnings:
         if words not in already:
             cards.line(words)

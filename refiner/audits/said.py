@@ -10,7 +10,7 @@ from typing import Literal
 from refiner.merge.wording import is_name, is_negative, names, order_of, stem, topics
 
 SAME = 0.75
-"""Jaccard index of the topics from which two sentences speak of the same thing."""
+"""Jaccard index of the topics from which a sentence that holds all of another says the same."""
 HELD = 0.9
 """Share of an added rule's topics that one unconditional sentence must hold to say it already."""
 NEAR = 0.6
@@ -142,9 +142,11 @@ def says_already(known: Said, new: Said) -> bool:
     shared = len(known.about & new.about)
     if shared < 2 or _is_reversed(known, new):
         return False
-    alike = shared / len(known.about | new.about) >= SAME and (new.conditional or not known.conditional)
-    held = shared / len(new.about) >= HELD and (new.conditional or not known.conditional)
-    return alike or (held and shared > 2)
+    if known.conditional and not new.conditional:
+        return False
+    one_holds_the_other = known.about <= new.about or new.about <= known.about
+    alike = shared / len(known.about | new.about) >= SAME and one_holds_the_other
+    return alike or (shared / len(new.about) >= HELD and shared > 2)
 
 
 def opposed(one: Said, other: Said) -> str:

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refiner import merge, skills
-from refiner.reporting import html_changes, html_checks, html_counted, html_heldout, html_log, html_map, html_usage
+from refiner.reporting import (
+    html_changes,
+    html_checks,
+    html_counted,
+    html_heldout,
+    html_ledger,
+    html_log,
+    html_map,
+    html_usage,
+)
 from refiner.reporting.analysts import analyst_note
 from refiner.reporting.diffs import Hunk, Row, blocks, body_html, counts, diff_rows, hunks
 from refiner.reporting.fitness import as_decided, fitness
@@ -24,6 +33,7 @@ from refiner.reporting.report import Report
 
 if TYPE_CHECKING:
     from refiner.ports import Labelled
+    from refiner.review.ledger import Ledger
     from refiner.types import Change, Decision
     from refiner.views import Item, Review
 
@@ -43,7 +53,13 @@ STATES = {
 }
 
 
-def html_report(report: Report, review: Review | None, merged: merge.Merged, decisions: Sequence[Decision] = ()) -> str:
+def html_report(
+    report: Report,
+    review: Review | None,
+    merged: merge.Merged,
+    decisions: Sequence[Decision] = (),
+    ledger: Ledger | None = None,
+) -> str:
     """The whole document. Without a review it shows the automatic merge, decided by nobody yet.
 
     `merged` is what the diff leads to, `decisions` the decision log in order.
@@ -60,6 +76,7 @@ def html_report(report: Report, review: Review | None, merged: merge.Merged, dec
         html_checks.section(fitness(report, merged, _inside(standings, merged, numbers))),
         _facts(report),
         _shortfalls(report),
+        html_ledger.section(ledger),
         html_log.section(decisions, numbers),
         html_usage.section(report.usage),
         _made(report),

@@ -11,6 +11,7 @@ from refiner import audits, merge, review
 from refiner.errors import DecisionRefused, RefinerError, StoreError
 from refiner.ids import content_key
 from refiner.reporting.report import Report
+from refiner.review import Board, Standing
 from refiner.types import Action, Change, Decision, Finding
 from refiner.views import Review
 from refiner.workspace.reports import Reports
@@ -52,6 +53,11 @@ class Deciding:
     def decisions(self, refinement_id: str) -> list[Decision]:
         """The log, in order."""
         return list(self._log(refinement_id))
+
+    def standing(self, refinement_id: str) -> tuple[Board, Standing]:
+        """What is under review, and what the log comes to."""
+        desk = self._desk(refinement_id)
+        return desk.board, desk.now
 
     def last_event(self, refinement_id: str) -> int:
         """The length of the log."""

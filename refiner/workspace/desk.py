@@ -28,6 +28,7 @@ from refiner.workspace.exporting import Exporting
 from refiner.workspace.heldout import Seal
 from refiner.workspace.label_desk import LabelDesk
 from refiner.workspace.labelling import Labelling
+from refiner.workspace.ledgers import Ledgers
 from refiner.workspace.plan import Planner
 from refiner.workspace.progress import Progress
 from refiner.workspace.reports import Reports
@@ -61,7 +62,8 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk):
         self._running = Running(planner, self._reports, self._worker, self._deciding.carry_over, self._asking)
         self._progress = Progress(room, self._reports, self._running)
         self._seal = Seal(self._deciding)
-        self._exporting = Exporting(room, self._deciding, self._seal)
+        self._ledgers = Ledgers(self._deciding)
+        self._exporting = Exporting(room, self._deciding, self._seal, self._ledgers)
         self._evidence = Evidence(self._corpora, self._reports)
 
     @classmethod

@@ -1,15 +1,18 @@
-"""The part of the desk on evidence as a whole: the held-out tasks. One method a read or a command."""
+"""The part of the desk on evidence as a whole: held-out tasks, people against the gate. A method a read or command."""
 
 from __future__ import annotations
 
 from refiner.evidence_views import HeldOutView
+from refiner.review.ledger import Ledger
 from refiner.workspace.heldout import Seal
+from refiner.workspace.ledgers import Answer, Ledgers
 
 
 class EvidenceDesk:
     """What a workspace says of its evidence beyond single changes."""
 
     _seal: Seal
+    _ledgers: Ledgers
 
     def held_out(self, refinement_id: str) -> HeldOutView:
         """The held-out tasks: none, sealed, or what they say of the changes accepted now."""
@@ -18,3 +21,11 @@ class EvidenceDesk:
     def open_held_out(self, refinement_id: str) -> HeldOutView:
         """Opens them, as the reviewer, which is written down; later decisions are marked. Raises ConfigError."""
         return self._seal.open(refinement_id)
+
+    def ledger(self, refinement_id: str) -> Ledger:
+        """How often people went against the gate, by criterion and reviewer, and the second looks."""
+        return self._ledgers.ledger(refinement_id)
+
+    def look_again(self, refinement_id: str, change_id: str, answer: Answer, *, shown_at: float) -> Ledger:
+        """Answers a second look at an accepted change; the decision stays. Raises DecisionRefused."""
+        return self._ledgers.look(refinement_id, change_id, answer, shown_at)

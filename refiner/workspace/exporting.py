@@ -14,16 +14,21 @@ from refiner.codec import to_plain
 from refiner.merge import Merged
 from refiner.reporting.fitness import as_decided
 from refiner.reporting.heldout import as_plain
+from refiner.reporting.ledger import as_plain as ledger_plain
 from refiner.reporting.report import Report
 from refiner.reporting.travelling import travelling
 from refiner.review.description import TO_WRITE, WORDS
+from refiner.review.ledger import Ledger
 from refiner.skills.loading import HISTORY, PROVENANCE
 from refiner.types import Change, Decision, HeldOut, SkillVersion
 from refiner.views import Exports, Item, Review, csv_text
 from refiner.workspace.deciding import Deciding
 from refiner.workspace.heldout import Seal
+from refiner.workspace.ledgers import Ledgers
 from refiner.workspace.room import Room
 
+Seen = tuple[int, HeldOut | None, Ledger]
+"""What an export depends on besides the report: the length of the log, the held-out estimate, the ledger."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -34,20 +39,21 @@ class Exporting:
     room: Room
     deciding: Deciding
     seal: Seal
-    kept: dict[str, tuple[tuple[int, HeldOut | None], Report, Exports]] = field(default_factory=dict)
+    ledgers: Ledgers
+    kept: dict[str, tuple[Seen, Report, Exports]] = field(default_factory=dict)
 
     def exports(self, refinement_id: str) -> Exports:
         """Everything that can be downloaded now."""
         report, events = self.deciding.reports.report(refinement_id), self.deciding.last_event(refinement_id)
-        found = self.seal.found(refinement_id)
+        seen = (events, self.seal.found(refinement_id), self.ledgers.ledger(refinement_id))
         known = self.kept.get(refinement_id)
-        if known and known[0] == (events, found) and known[1] is report:
+        if known and known[0] == seen and known[1] is report:
             return known[2]
-        made = self._made(replace(report, held_out=found))
-        self.kept = {refinement_id: ((events, found), report, made)}
+        made = self._made(replace(report, held_out=seen[1]), seen[2])
+        self.kept = {refinement_id: (seen, report, made)}
         return made
 
-    def _made(self, report: Report) -> Exports:
+    def _made(self, report: Report, found: Ledger) -> Exports:
         from refiner.reporting.html import html_report
 
         refinement_id = report.refinement_id
@@ -55,9 +61,9 @@ class Exporting:
         merged = merge.export(report.base, self.deciding.merged(refinement_id, None, "none"))
         blocked = tuple(_blocked(report, shown, merged))
         name = skill_name(report.base)
-        page = html_report(report, shown, merged, log)
+        page = html_report(report, shown, merged, log, found)
         patch = merge.diff(report.base, merged).encode("utf-8", "surrogateescape")
-        origin = _json(_provenance(report, shown, merged))
+        origin = _json({**_provenance(report, shown, merged), "people": ledger_plain(found)})
         return Exports(
             skill_md=b"" if blocked else merged.files[merged.main],
             zip=b"" if blocked else zipped({**merged.files, f"{HISTORY}/{PROVENANCE}": origin}, name),
