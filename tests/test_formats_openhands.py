@@ -138,9 +138,26 @@ def test_the_same_task_twice_in_a_file_is_two_traces() -> None:
     assert (yes.trace_id, no.trace_id, no.status) == (first.id, second.id, "fail")
 
 
+def test_a_folder_of_events_is_one_session(tmp_path: Path) -> None:
+    events = [
+        action(0, "message", "user", content="Mend it"),
+        *(action(n, "run", command=f"{n}") for n in range(1, 12)),
+    ]
+    folder = tmp_path / "sessions" / "s-1" / "events"
+    folder.mkdir(parents=True)
+    for number, event in enumerate(events):
+        (folder / f"{number}.json").write_text(json.dumps(event))
+    (folder / "12.json").write_text("{broken")
+    (trace,) = ingest.load([tmp_path], corpus="corpus").traces
+    assert trace.external_id == "sessions/s-1"
+    assert [call.input for call in trace.spans[1:]] == [json.dumps({"command": f"{n}"}) for n in range(1, 12)]
+    (alone,) = ingest.load([folder], corpus="corpus").traces
+    assert alone.external_id.startswith("openhands-") and alone.spans == trace.spans
+
+
 def test_a_single_event_says_where_the_session_is() -> None:
     (bad,) = parse(json.dumps(action(3, "run", command="ls")).encode())
-    assert isinstance(bad, BadRecord) and "spread over files" in bad.reason
+    assert isinstance(bad, BadRecord) and "begins with 0.json" in bad.reason
 
 
 @pytest.mark.corpora

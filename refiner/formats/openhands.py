@@ -1,4 +1,4 @@
-"""OpenHands: event lists, `output.jsonl` of its benchmarks and of its resolver, pairs of the first files.
+"""OpenHands: lists and folders of events, `output.jsonl` of its benchmarks and its resolver, pairs of the first files.
 
 The resolver's success is what a model guessed: a judge's outcome. Benchmarks state outcomes in files of their own.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO, ClassVar
 
 from refiner.formats import _messages
 from refiner.formats._building import build, chosen_task, inside, records
@@ -15,17 +16,21 @@ from refiner.formats._common import Item, scalar_id, text_of
 from refiner.formats._openhands_events import add_events, events_of, is_event, model_of
 from refiner.formats._steps import Steps
 from refiner.formats._values import objects, sampled
+from refiner.ids import content_key
+from refiner.jsontext import decode, loads
 from refiner.ports import Source
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
 
 _ENDINGS = (".json", ".jsonl")
 _LIMIT = re.compile(r"maximum (?:iteration|budget)|max_iterations|budget exceeded", re.IGNORECASE)
 _OWN = re.compile(r"AgentStuckInLoop|stuck in a loop", re.IGNORECASE)
+_FIRST = "0.json"
 _GOLD = ("patch", "test_patch")
 
 
 class OpenHands:
     name = "openhands"
+    leads: ClassVar = {r"0\.json": re.compile(r"[1-9]\d*\.json")}
 
     def sniff(self, head: bytes) -> float:
         found = sampled(head) if head.lstrip().startswith(b"[[") else objects(head)
@@ -55,10 +60,13 @@ def _session(value: Any) -> dict[str, Any] | None:
 
 def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iterator[Item]:
     if is_event(record) and "history" not in record:
-        yield BadRecord(
-            source.path, line, "a single event: its session is spread over files; export the list of events"
-        )
-        return
+        spread = _spread(record, source)
+        if not spread:
+            yield BadRecord(
+                source.path, line, "a single event: give the folder in which its session begins with 0.json"
+            )
+            return
+        record, name = {"history": spread}, _folder(record, source)
     events, steps = events_of(record.get("history")), Steps(strict=True)
     add_events(steps, events)
     problem = text_of(record.get("error")).strip()
@@ -82,6 +90,29 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
     yield trace
     yield from _outcome(trace, record, problem)
     yield from _notes(trace, record)
+
+
+def _spread(first_event: dict[str, Any], source: Source) -> list[dict[str, Any]]:
+    """The events of a session of which each lies in a file of its own, `0.json` first; none for any other event."""
+    if source.beside is None or PurePosixPath(source.path).name != _FIRST:
+        return []
+    numbers = sorted(int(name[:-5]) for name in source.beside.names() if re.fullmatch(r"[1-9]\d{0,8}\.json", name))
+    found = [_event(source.beside.read(f"{number}.json")) for number in numbers]
+    return [first_event, *(event for event in found if is_event(event))]
+
+
+def _event(data: bytes | None) -> dict[str, Any]:
+    try:
+        return _messages.as_dict(loads(decode(data or b"null").strip()))
+    except ValueError:
+        return {}
+
+
+def _folder(first_event: dict[str, Any], source: Source) -> str:
+    """The session's own folder, which holds `events/`; a hash where only the files of it were given."""
+    parts = PurePosixPath(source.path).parent.parts
+    parts = parts[:-1] if parts[-1:] == ("events",) else parts
+    return text_of("/".join(parts)) or f"openhands-{content_key(first_event)}"
 
 
 def _issue(record: dict[str, Any]) -> str:
