@@ -7,7 +7,14 @@ import streamlit as st
 from pages._ui import cards, session, style
 from refiner.errors import RefinerError
 
-TITLES = {"corpus": "Corpus", "refine": "Refine", "map": "Map", "review": "Review", "skill": "Skill"}
+TITLES = {
+    "corpus": "Corpus",
+    "refine": "Refine",
+    "map": "Map",
+    "review": "Review",
+    "skill": "Skill",
+    "skills": "Installed",
+}
 HIDDEN = {"trace": "Trace", "help": "Help"}
 
 

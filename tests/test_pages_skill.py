@@ -287,6 +287,7 @@ def test_after_a_download_the_page_says_where_the_file_goes(monkeypatch: pytest.
     app.run()
     assert [one.value for one in app.code] == [
         "~/.claude/skills/books/SKILL.md",
+        "~/.codex/skills/books/SKILL.md",
         "~/.agents/skills/books/SKILL.md",
         ".claude/skills/books/SKILL.md",
     ]

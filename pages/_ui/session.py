@@ -26,6 +26,7 @@ PAGES = {
     "map": "pages/map.py",
     "review": "pages/review.py",
     "skill": "pages/skill.py",
+    "skills": "pages/skills.py",
     "trace": "pages/trace.py",
     "help": "pages/help.py",
 }

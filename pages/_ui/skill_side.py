@@ -21,6 +21,7 @@ BASE: Final = "sk_base"
 FOLDER: Final = "sk_folder"
 PLACES: Final = (
     ("for you, in Claude Code", "~/.claude/skills/{name}/"),
+    ("for you, in Codex", "~/.codex/skills/{name}/"),
     ("for you, in other agents", "~/.agents/skills/{name}/"),
     ("for one project", ".claude/skills/{name}/"),
 )
@@ -89,6 +90,8 @@ def export(found: Shown) -> None:
         if words not in already:
             cards.line(words)
     _downloads(made, name)
+    if not made.blocked:
+        session.link("skills", "Install where agents look", icon=":material/install_desktop:", install=name)
     if st.session_state.get(TAKEN) == name:
         _where(made, name)
 

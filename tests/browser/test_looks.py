@@ -65,6 +65,8 @@ def views(prepared: Prepared) -> list[tuple[str, str, dict[str, Any], str]]:
         ("review", "review", here, ".rv-intent"),
         ("skill", "skill", here, "[class*='st-key-sk_hunk_']"),
         ("skill-rendered", "skill", {**here, "view": "Rendered"}, ".sr-md"),
+        ("skills", "skills", here, ".sr-empty"),
+        ("skills-install", "skills", {**here, "install": prepared.sample}, ".st-key-in_install"),
         ("help", "help", here, ".sr-table"),
     ]
 
