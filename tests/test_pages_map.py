@@ -24,7 +24,7 @@ def figures(test: Any) -> list[Any]:
 
 
 def ids_in(figure: Any) -> list[str]:
-    return [point[0] for trace in figure["data"] for point in trace["customdata"] if point[0] != "group"]
+    return [point for trace in figure["data"] for point in trace["customdata"] if isinstance(point, str)]
 
 
 def grouped(desk: ScriptedDesk) -> dict[str, tuple[map_groups.Group, ...]]:
@@ -54,7 +54,7 @@ def test_runs_in_no_group_are_small_hollow_and_in_the_legend(desk, monkeypatch):
     test = app(desk, "map", monkeypatch, refinement="r1")
     loose = desk.made.clusterings[0].unclustered
     hollow = [one for one in figures(test)[0]["data"] if str(one["marker"]["symbol"]).endswith("-open")]
-    assert [point[0] for one in hollow for point in one["customdata"]] == list(loose)
+    assert [point for one in hollow for point in one["customdata"]] == list(loose)
     solid = figures(test)[0]["data"][1]
     assert hollow[0]["marker"]["size"] < solid["marker"]["size"]
     assert "a run in no group" in words_of(test)
@@ -76,7 +76,7 @@ def test_the_figure_does_not_depend_on_what_is_picked(desk, monkeypatch):
         assert figures(app(desk, "map", monkeypatch, refinement="r1", pick=pick)) == plain
 
 
-@pytest.mark.parametrize(("data", "pick"), [(["abc"], "run:abc"), (["group", "k1"], "k1")])
+@pytest.mark.parametrize(("data", "pick"), [("abc", "run:abc"), (["group", "k1"], "k1")])
 def test_a_click_writes_the_id_into_the_address(monkeypatch, data, pick):
     put: dict[str, str] = {}
     monkeypatch.setattr(session, "put", lambda **given: put.update(given))

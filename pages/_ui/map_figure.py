@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
+import numpy as np
+
 from pages._ui.map_groups import GREY, NO_GROUP, OTHERS, Category, Group
 from pages._ui.text import esc
 from refiner.types import Clustering, MapPoint
@@ -79,7 +81,7 @@ def panel(
     """The picture of one side: a trace a look, whichever groups share it, hollow marks for runs in no group, and names
     at the medoids.
 
-    `values` gives the category of a run by trace id. `customdata` of every point is `[trace id]`, of a name
+    `values` gives the category of a run by trace id. `customdata` of every point is the trace id, of a name
     `["group", key]`; `ink` is the colour of the names. Nothing is to be read from a point's number.
     """
     medoids = frozenset(group.cluster.medoid for group in groups)
@@ -113,9 +115,9 @@ def _marks(kind: str, look: tuple[str, str], points: Sequence[MapPoint], hollow:
     return {
         "type": kind,
         "mode": "markers",
-        "x": [point.x for point in points],
-        "y": [point.y for point in points],
-        "customdata": [[point.trace_id] for point in points],
+        "x": np.array([point.x for point in points], dtype=np.float32),
+        "y": np.array([point.y for point in points], dtype=np.float32),
+        "customdata": np.array([point.trace_id for point in points]),
         "marker": marker,
         "hoverinfo": "none",
         "unselected": {"marker": {"opacity": 0.5}},

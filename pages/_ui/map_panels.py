@@ -84,8 +84,8 @@ def clicked(key: str) -> None:
     """Puts what was clicked into the address; a click into the void leaves the card as it is."""
     points = st.session_state[key]["selection"]["points"]
     if points:
-        where = [str(one) for one in points[0]["customdata"]]
-        session.put(pick=where[1] if where[0] == "group" else f"run:{where[0]}")
+        what = points[0]["customdata"]
+        session.put(pick=f"run:{what}" if isinstance(what, str) else str(what[1]))
 
 
 def show(key: str) -> None:
