@@ -320,9 +320,25 @@ def test_a_step_cut_short_by_a_kill_asks_only_for_what_is_missing(bench: Bench, 
     assert said.code == 0, said.err
     assert (before["gate"], bench.asked["summarise"], bench.asked["propose"]) == (3, 0, 0)
     assert bench.asked["gate"] == 3 * full(done)["gate"] - 2, "two of the three votes had come"
+    assert read(bench.out, "usage.json")["calls"] == len(bench.stub.chats) - 1, "what the killed run paid for counts"
     assert skill_of(bench.out) == skill_of(done[0].out)
     with Store.open(bench.out / "refiner.duckdb") as store:
         assert store.kept_replies(read(bench.out, "run.json")["refinement"]) == {}
+
+
+def test_a_step_that_failed_at_its_last_vote_asks_for_that_one_only(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = Scripted(fails=lambda one: Timeout("no answer in time") if (one.stage, one.vote) == ("gate", 2) else None)
+    monkeypatch.setattr(tools, "_plain", lambda *_: late)
+    assert bench.refine(None, "--votes", 3).code == 1
+    asked_before = Counter((one.stage, one.vote) for one in late.requests)
+    again = Scripted()
+    monkeypatch.setattr(tools, "_plain", lambda *_: again)
+    assert bench.refine(None, "--votes", 3).code == 0
+    assert asked_before["gate", 0] == asked_before["gate", 1] > 0
+    asked = Counter((one.stage, one.vote) for one in again.requests if one.stage == "gate")
+    assert asked == {("gate", 2): asked_before["gate", 2]}
 
 
 def test_replies_of_a_step_that_a_limit_cuts_short_are_paid_for_once(bench: Bench) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -73,7 +73,8 @@ class Ledger:
     """Spend by stage, with limits that hold: a call starts only if both limits hold whatever its reply takes.
 
     Near a limit calls wait for each other, since each may take less than it could. Raises ConfigError for a limit of
-    money and a `model` without a known price. `stages`: what earlier runs spent, when it counts.
+    money and a `model` without a known price. `stages`: what earlier runs spent, when it counts. `heard` is told every
+    charge, with its stage, as soon as it is known.
     """
 
     cap_money: float | None = None
@@ -82,6 +83,7 @@ class Ledger:
     prices: Prices = field(default_factory=load)
     stages: dict[str, Spend] = field(default_factory=dict)
     correction: Correction = field(default_factory=Correction, repr=False)
+    heard: Callable[[str, Spend], None] | None = field(default=None, repr=False)
     _reserved: Spend = field(default_factory=Spend, repr=False)
     _changed: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
@@ -112,6 +114,8 @@ class Ledger:
         finally:
             charged = self._charge(request, estimated, came[0]) if came else Spend()
             self._settle(request.stage, most, charged)
+            if came and self.heard is not None:
+                self.heard(request.stage, charged)
 
     def as_dict(self) -> dict[str, Any]:
         """The ledger as JSON-able values: by stage and in total, with the date of the prices."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from storage import Event, Store
 
 KIND = "usage"
+"""The event in which a run says what it took, when it ends."""
+CHARGE = "charge"
+"""The event of one charge, with the number of its run: it counts where the run was killed before it could sum up."""
 _PROMPT, _REPLY = 1_200, 500  # tokens of an average prompt without its material, and of an average reply
 _A_GROUP = 8  # traces for each proposal, as seen on the sample
 
@@ -50,11 +53,25 @@ class Meter:
     def open(self, store: Store, refinement_id: str) -> None:
         """Takes over what earlier runs spent, and their replies that no finished step holds."""
         if self.ledger is not None:
-            self.before = _total([event.body for event in store.events(refinement_id, KIND)])
+            self._recover(store, refinement_id)
+            bodies = [event.body for event in store.events(refinement_id, KIND)]
+            self.before = _total(bodies)
             self.ledger.stages.update(self.before)
+            run = len(bodies)
+            self.ledger.heard = lambda stage, spend: store.event(
+                refinement_id, CHARGE, {"run": run, "stage": stage, **_plain(spend)}
+            )
         keep_on = getattr(self.analyst.caller.transport, "keep_on", None)
         if keep_on is not None:
             keep_on(StoredReplies(store, refinement_id))
+
+    def _recover(self, store: Store, refinement_id: str) -> None:
+        """Writes down what a run took that could not do so itself because it was killed."""
+        ended = len(store.events(refinement_id, KIND))
+        charges = [event.body for event in store.events(refinement_id, CHARGE)]
+        stages = _total([{"stages": {one["stage"]: one}} for one in charges if one["run"] >= ended])
+        if stages:
+            store.event(refinement_id, KIND, self._shown(stages))
 
     def close(self, store: Store, refinement_id: str) -> None:
         """Writes down what this run took; nothing when it asked nobody."""
@@ -69,11 +86,15 @@ class Meter:
 
         now = dict(self.ledger.stages) if self.ledger is not None else {}
         own = {stage: _minus(spend, self.before.get(stage, Spend())) for stage, spend in now.items()}
-        stages = {stage: _plain(spend) for stage, spend in own.items() if spend.calls}
         tally, tokens = self.analyst.caller.tally.as_dict(), self.analyst.caller.redactor.tokens()
-        if not (stages or tally or tokens):
-            return {}
-        return {"stages": stages, "tally": tally, "redacted": tokens, "expected": self.expected}
+        found = self._shown({stage: spend for stage, spend in own.items() if spend.calls}, tally, tokens)
+        return found if found["stages"] or tally or tokens else {}
+
+    def _shown(
+        self, stages: Mapping[str, Spend], tally: Mapping[str, int] | None = None, redacted: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        plain = {stage: _plain(spend) for stage, spend in stages.items()}
+        return {"stages": plain, "tally": dict(tally or {}), "redacted": list(redacted), "expected": self.expected}
 
 
 def meter_of(tools: Tools) -> Meter | None:
