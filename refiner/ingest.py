@@ -5,14 +5,13 @@ The result depends on the content of the files alone, not on the order of files 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, get_args
 
-from refiner import folders, registry
+from refiner import folders, registry, walking
 from refiner.errors import FormatError
 from refiner.file_reports import FileReport, counted
 from refiner.growth import progress
@@ -22,8 +21,8 @@ from refiner.labels import Threshold, looks_like_labels, rescored
 from refiner.ports import Source, TraceFormat
 from refiner.tasks import COMMON, folded
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Status, Trace
+from refiner.walking import HEAD, File
 
-HEAD = 1 << 16
 _TRIES = 1000
 _WANTED = (
     "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
@@ -72,13 +71,6 @@ class _Bundle:
         return self.trace.external_id, progress(self.trace), self.trace.revision, about
 
 
-class _File(NamedTuple):
-    path: Path
-    name: str
-    named: bool
-    """Whether the caller named this file itself, rather than its folder."""
-
-
 def load(
     paths: Sequence[Path],
     *,
@@ -93,13 +85,15 @@ def load(
     """
     bundles: list[_Bundle] = []
     files, skipped = list[FileReport](), list[BadRecord]()
-    for file in _walk(paths):
-        name, found, problems = _collect(_read_file(file, Source(corpus, file.name, task_key)), threshold)
-        bundles += found
-        if name:
-            files.append(_report(file.name, name, found, problems))
-        else:
-            skipped += problems
+    with walking.found(paths) as there:
+        skipped += there.refused
+        for file in there.files:
+            name, found, problems = _collect(_read_file(file, Source(corpus, file.name, task_key)), threshold)
+            bundles += found
+            if name:
+                files.append(_report(file.name, name, found, problems))
+            else:
+                skipped += problems
     if not bundles:
         problems = [record for report in files for record in report.rejected] + skipped
         example = f" (for example {problems[0].path}: {problems[0].reason})" if problems else ""
@@ -117,13 +111,15 @@ def load(
 
 def read(paths: Sequence[Path], *, corpus: str, task_key: str | None = None) -> Iterator[FileRecord]:
     """The items of all files, one file after the other, tasks not yet assigned. Raises FormatError like `load`."""
-    for file in _walk(paths):
+    with walking.found(paths) as there:
+        yield from read_found(there, corpus=corpus, task_key=task_key)
+
+
+def read_found(there: walking.Found, *, corpus: str, task_key: str | None = None) -> Iterator[FileRecord]:
+    """Like `read`, for files that were looked for already."""
+    yield from (FileRecord(bad.path, "", bad) for bad in there.refused)
+    for file in there.files:
         yield from _read_file(file, Source(corpus, file.name, task_key))
-
-
-def files_of(paths: Sequence[Path]) -> dict[Path, str]:
-    """Every file that `read` looks at, each with its name in a report. Raises FormatError like `read`."""
-    return {file.path: file.name for file in _walk(paths)}
 
 
 def assign_tasks(traces: Sequence[Trace]) -> tuple[Trace, ...]:
@@ -177,37 +173,8 @@ def _report(path: str, name: str, bundles: list[_Bundle], rejected: list[BadReco
     return FileReport(path, name, len(bundles), spans, counts, tuple(rejected))
 
 
-def _walk(paths: Iterable[Path]) -> list[_File]:
-    """The files in a stable order, each once, named relative to the folder that was given (or by its own name).
-
-    Files for which another one speaks are read with that one, and are not among them.
-    """
-    found: dict[Path, _File] = {}
-    for path in paths:
-        if not path.exists():
-            raise FormatError("there is no such file or folder", str(path))
-        inside = _inside(path) if path.is_dir() else []
-        files = [_File(item, item.relative_to(path).as_posix(), False) for item in inside]
-        for file in files if path.is_dir() else [_File(path, path.name, True)]:
-            known = found.get(file.path.resolve())
-            if known is None or (file.named, file.name) > (known.named, known.name):
-                found[file.path.resolve()] = file
-    led = folders.led(file.path for file in found.values())
-    files = [file for file in found.values() if file.path not in led]
-    return sorted(files, key=lambda file: (file.name, str(file.path)))
-
-
-def _inside(folder: Path) -> Iterator[Path]:
-    """The files below a folder, and its hidden folders unopened."""
-    for parent, below, names in os.walk(folder):
-        hidden = [name for name in below if name.startswith(".")]
-        below[:] = [name for name in below if not name.startswith(".")]
-        yield from (Path(parent, name) for name in hidden)
-        yield from (file for name in names if (file := Path(parent, name)).is_file())
-
-
-def _read_file(file: _File, source: Source) -> Iterator[FileRecord]:
-    if not file.named and any(part.startswith(".") for part in file.name.split("/")):
+def _read_file(file: File, source: Source) -> Iterator[FileRecord]:
+    if file.is_hidden:
         yield _skipped(file, "hidden")
         return
     source = replace(source, beside=folders.BesideFile(file.path.parent))
@@ -234,7 +201,7 @@ def _detect_later(stream: BinaryIO) -> TraceFormat | None:
     return None
 
 
-def _parsed(file: _File, known: TraceFormat, stream: BinaryIO, source: Source) -> Iterator[FileRecord]:
+def _parsed(file: File, known: TraceFormat, stream: BinaryIO, source: Source) -> Iterator[FileRecord]:
     usable, first = False, None
     for item in known.parse(stream, source):
         usable = usable or isinstance(item, Trace)
@@ -245,7 +212,7 @@ def _parsed(file: _File, known: TraceFormat, stream: BinaryIO, source: Source) -
         raise FormatError(f"reads like {known.name}, but not one record can be used{problem}", str(file.path))
 
 
-def _refused(file: _File, head: bytes) -> FileRecord:
+def _refused(file: File, head: bytes) -> FileRecord:
     """A file that no reader claims: an error when it was named, a rejected or skipped file of a folder otherwise."""
     foreign = registry.recognise(head)
     labels = not foreign and looks_like_labels(head)
@@ -265,5 +232,5 @@ def _refused(file: _File, head: bytes) -> FileRecord:
     return FileRecord(file.name, "unknown", BadRecord(file.name, 0, reason))
 
 
-def _skipped(file: _File, reason: str) -> FileRecord:
+def _skipped(file: File, reason: str) -> FileRecord:
     return FileRecord(file.name, "", BadRecord(file.name, 0, reason))

@@ -17,10 +17,10 @@ from format_samples import trajectory
 from rooms import fill, opened, upload, uploads
 
 from refiner.errors import LabelError, SkillError
+from refiner.safe_names import safe_name
+from refiner.unpacking import Limits, Unpacked
 from refiner.views import BadRecord, IngestReport
 from refiner.workspace import Workspace
-from refiner.workspace.names import safe_name
-from refiner.workspace.uploads import Limits, Unpacked
 
 TRACES = lines([run(f"r{number}", f"Do {'abc'[number]}.", [call("look", "seen")]) for number in range(3)])
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from refiner import audits, carried, skills
 from refiner.errors import SkillError
+from refiner.safe_names import safe_name
 from refiner.types import SkillVersion
+from refiner.unpacking import Limits, Unpacked
 from refiner.views import SkillView, Upload
-from refiner.workspace.names import safe_name
 from refiner.workspace.room import Room
-from refiner.workspace.uploads import Limits, Unpacked
 
 LARGEST = 20_000_000
 MAIN = "SKILL.md"

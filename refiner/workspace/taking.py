@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from refiner import codec, folders, ingest, labels, registry
+from refiner import codec, folders, ingest, labels, registry, walking
 from refiner.errors import LabelError
 from refiner.labels import LabelFile
 from refiner.types import BadRecord
+from refiner.unpacking import Limits, Unpacked
 from refiner.views import FileRow, IngestReport, Upload
 from refiner.workspace.corpora import Entry
 from refiner.workspace.digest import Digests
 from refiner.workspace.room import Room
 from refiner.workspace.streaming import Streamed
-from refiner.workspace.uploads import Limits, Unpacked
 
 LABELS = "labels"
 
@@ -46,7 +46,8 @@ class Taking:
             root.mkdir()
             unpacked = Unpacked(root, self.limits).take(uploads)
             label_files = _apart(unpacked, beside)
-            report = _report(self._read(entry, [root], reading), unpacked.files, label_files, unpacked.rejected)
+            read = self._read(entry, ingest.read([root], corpus=entry.id, task_key=reading.task_key))
+            report = _report(read, unpacked.files, label_files, unpacked.rejected)
             report = self._all_labels(entry, [beside / name for name in label_files], reading, report)
         return self._kept(entry, report)
 
@@ -55,12 +56,13 @@ class Taking:
 
         Raises FormatError when a path does not exist.
         """
-        files = ingest.files_of(paths)
-        label_files = [path for path in files if _is_labels(path)]
-        given = [path for path in paths if path not in label_files]
-        read = self._read(entry, given, reading, {files[path] for path in label_files})
-        report = _report(read, list(read.formats), ())
-        return self._kept(entry, self._all_labels(entry, label_files, reading, report))
+        with walking.found(paths) as there:
+            label_files = [file for file in there.files if not file.is_hidden and _is_labels(file.path)]
+            rest = replace(there, files=[file for file in there.files if file not in label_files])
+            read = self._read(entry, ingest.read_found(rest, corpus=entry.id, task_key=reading.task_key))
+            report = _report(read, list(read.formats), ())
+            report = self._all_labels(entry, [file.path for file in label_files], reading, report)
+        return self._kept(entry, report)
 
     def attach(self, entry: Entry, upload: Upload, reading: Reading) -> IngestReport:
         """Labels alone. Raises LabelError when the file is none, or matches no trace (with examples of both)."""
@@ -82,11 +84,8 @@ class Taking:
         self.room.store.corpus_event(entry.id, "upload", codec.to_plain(report))
         return report
 
-    def _read(
-        self, entry: Entry, paths: Sequence[Path], reading: Reading, passed_over: Collection[str] = ()
-    ) -> Streamed:
-        records = ingest.read(paths, corpus=entry.id, task_key=reading.task_key)
-        return Streamed(self.room.store, entry.id).take(one for one in records if one.path not in passed_over)
+    def _read(self, entry: Entry, records: Iterable[ingest.FileRecord]) -> Streamed:
+        return Streamed(self.room.store, entry.id).take(records)
 
     def _all_labels(self, entry: Entry, paths: Sequence[Path], reading: Reading, report: IngestReport) -> IngestReport:
         """The report with every label file attached, in their order."""
@@ -166,7 +165,7 @@ def _apart(unpacked: Unpacked, folder: Path) -> list[str]:
 
 def _is_labels(path: Path) -> bool:
     with path.open("rb") as stream:
-        head = stream.read(ingest.HEAD)
+        head = stream.read(walking.HEAD)
     known = registry.detect(head) is not None or registry.recognise(head) is not None
     return not known and labels.looks_like_labels(head)
 

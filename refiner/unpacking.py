@@ -5,15 +5,14 @@ from __future__ import annotations
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from refiner import registry
+from refiner.safe_names import safe_name, unused
 from refiner.types import BadRecord
-from refiner.views import Upload
-from refiner.workspace.names import safe_name, unused
 
 CHUNK = 1 << 20
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
@@ -30,6 +29,21 @@ class Limits:
     files: int = 20_000
 
 
+class Given(Protocol):
+    """A file as it arrives. `name` may be hostile; `data` is read in chunks and never closed."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def data(self) -> BinaryIO: ...
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a file that begins like this is a zip of other files, rather than a format of its own that is one."""
+    return head.startswith(_ZIP) and registry.recognise(head) in (None, "a zip archive")
+
+
 class _Refused(Exception):
     """Why a file is not taken."""
 
@@ -44,23 +58,30 @@ class Unpacked:
     rejected: list[BadRecord] = field(default_factory=list)
     used: int = 0
 
-    def take(self, uploads: Sequence[Upload]) -> Unpacked:
+    def take(self, uploads: Sequence[Given]) -> Unpacked:
         """Puts the uploads into the folder; never raises for what they hold."""
         for upload in uploads:
-            name = safe_name(upload.name)
-            try:
-                self._upload(name, upload.data)
-            except _Refused as refused:
-                self.rejected.append(BadRecord(name, 0, str(refused)))
-            except OSError as error:
-                self.rejected.append(BadRecord(name, 0, f"cannot be kept: {error.strerror or error}"))
+            self._try(safe_name(upload.name), upload.data, self._upload)
         return self
+
+    def unpack(self, name: str, data: BinaryIO) -> Unpacked:
+        """Unpacks one archive, whose name is not in doubt, into the folder; never raises for what it holds."""
+        self._try(name, data, self._zip)
+        return self
+
+    def _try(self, name: str, data: BinaryIO, how: Callable[[str, BinaryIO], None]) -> None:
+        try:
+            how(name, data)
+        except _Refused as refused:
+            self.rejected.append(BadRecord(name, 0, str(refused)))
+        except OSError as error:
+            self.rejected.append(BadRecord(name, 0, f"cannot be kept: {error.strerror or error}"))
 
     def _upload(self, name: str, data: BinaryIO) -> None:
         head = data.read(CHUNK)
         if not head:
             raise _Refused("the file is empty")
-        if head.startswith(_ZIP) and registry.recognise(head) in (None, "a zip archive"):
+        if is_archive(head):
             data.seek(0)
             self._zip(name, data)
         else:

@@ -1,0 +1,92 @@
+"""Folders and zip archives of mixed formats in one go, on the command line as in the app, with one report."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from corpus import refiner
+from format_samples import SAMPLES, inspect_sample, inspect_zip, lines
+
+from refiner import ingest, walking
+from refiner.errors import FormatError
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def put(path: Path, data: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+PLAIN = {f"{name}.dat": sample for name, sample in SAMPLES.items() if name in ("canonical", "chat", "codex")}
+
+
+def test_a_zip_gives_what_its_files_give(tmp_path: Path) -> None:
+    for name, data in PLAIN.items():
+        put(tmp_path / "plain" / name, data)
+    zipped = put(tmp_path / "all.zip", packed(PLAIN))
+    inside, beside = ingest.load([zipped], corpus="c"), ingest.load([tmp_path / "plain"], corpus="c")
+    assert [trace.revision for trace in inside.traces] == [trace.revision for trace in beside.traces]
+    assert [file.path for file in inside.files] == sorted(PLAIN)
+
+
+def test_folders_zips_and_logs_that_are_zips_are_told_apart(tmp_path: Path) -> None:
+    put(tmp_path / "runs/a.zip", packed(PLAIN))
+    put(tmp_path / "runs/log.eval", inspect_zip(inspect_sample("a", 1, "C")))
+    put(tmp_path / "runs/.hidden.zip", packed(PLAIN))
+    put(tmp_path / "runs/chat.json", SAMPLES["chat"])
+    told = json.loads(refiner("inspect", tmp_path / "runs", "--json").out)
+    assert [(file["path"], file["format"]) for file in told["files"]] == [
+        ("a.zip/canonical.dat", "canonical"),
+        ("a.zip/chat.dat", "chat"),
+        ("a.zip/codex.dat", "codex"),
+        ("chat.json", "chat"),
+        ("log.eval", "inspect-ai"),
+    ]
+
+
+def test_hostile_archives_are_named_and_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = tmp_path / "temporary/deep"
+    inside.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(inside))
+    files = {
+        "../../../escaped.jsonl": SAMPLES["canonical"],
+        "inner.zip": packed(PLAIN),
+        "bomb.jsonl": b"0" * 30_000_000,
+    }
+    zipped = put(tmp_path / "given/hostile.zip", packed(files))
+    loaded = ingest.load([zipped], corpus="c")
+    assert [file.path for file in loaded.files] == ["escaped.jsonl"]
+    reasons = {record.path: record.reason for record in loaded.skipped}
+    assert "zip inside a zip" in reasons["hostile.zip/inner.zip"]
+    assert "more than 200 times its size" in reasons["hostile.zip/bomb.jsonl"]
+    assert [path for path in (tmp_path / "temporary").rglob("*") if path != inside] == []
+
+
+@pytest.mark.parametrize(
+    ("data", "says"), [(b"PK\x03\x04 broken", "damaged"), (packed({}), "no file in it")], ids=["damaged", "empty"]
+)
+def test_an_archive_with_nothing_in_it_is_an_error(tmp_path: Path, data: bytes, says: str) -> None:
+    with pytest.raises(FormatError, match=says), walking.found([put(tmp_path / "a.zip", data)]):
+        pass
+
+
+def test_an_archive_of_traces_and_labels_is_taken_as_a_whole(tmp_path: Path) -> None:
+    spans = [{"name": "look", "output_text": "x"}]
+    traces = lines(*({"trace_id": name, "spans": spans} for name in ("r1", "r2")))
+    files = {"runs/a.jsonl": traces, "labels.csv": b"trace_id,outcome\nr1,pass\nr2,fail\n"}
+    zipped = put(tmp_path / "all.zip", packed(files))
+    said = refiner("ingest", zipped, "--corpus", "own", "--db", tmp_path / "w.duckdb")
+    assert said.code == 0 and "2 new traces, 0 grown, 0 already there; 2 traces labelled." in said.out
