@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,9 +76,12 @@ def _add_merge(parser: argparse.ArgumentParser) -> None:
 
 def _add_install(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "source", type=Path, metavar="SOURCE",
+        "source", type=Path, nargs="?", metavar="SOURCE",
         help="a skill's folder, a zip of one, or the --out folder of `refiner refine`",
     )  # fmt: skip
+    parser.add_argument(
+        "--self", action="store_true", dest="own", help="the skill that teaches an agent to use refiner"
+    )
     parser.add_argument("--take", choices=("mine", "theirs", "both"), help="decides every place changed on both sides")
     parser.add_argument("--resolve", default="", metavar="N=CHOICE,...", help="decides single places: 1=mine,2=both")
     parser.add_argument("--override", default="", metavar="REASON", help="install against the held-out tasks; recorded")
@@ -190,11 +196,13 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _install(arguments: argparse.Namespace) -> int:
     from refiner.installs.installing import install, outlook
-    from refiner.installs.package import read_package
+    from refiner.installs.package import own_package, read_package
     from refiner.installs.places import where_to
     from refiner.installs.store import store_of
 
-    package = read_package(arguments.source)
+    if arguments.own == bool(arguments.source):
+        raise UsageError("name one thing to install: a SOURCE, or --self for the skill that teaches refiner itself")
+    package = own_package(_command()) if arguments.own else read_package(arguments.source)
     store = store_of(where_to(package.name, arguments.target))
     choices = _choices(arguments, [hunk.number for hunk in outlook(store, package).woven.hunks])
     try:
@@ -205,6 +213,15 @@ def _install(arguments: argparse.Namespace) -> int:
         raise Conflict(f"{conflict}. Nothing was written; {how}") from conflict
     print(text.written(store.folder, done, "holds this already"))
     return 0
+
+
+def _command() -> str:
+    """How this program is called here: by its name where that leads to it, else by its path."""
+    own = Path(sys.executable).with_name("refiner")
+    found = shutil.which("refiner")
+    if found and Path(found).resolve() == own.resolve():
+        return "refiner"
+    return shlex.quote(str(own)) if own.exists() else f"{shlex.quote(sys.executable)} -m refiner"
 
 
 def _choices(arguments: argparse.Namespace, open_: list[int]) -> dict[int, Choice]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from refiner import skills
 from refiner.carried import decoded, read_origin
 from refiner.errors import SkillError
 from refiner.installs.records import Files
+from refiner.resources import OWN_SKILL
 from refiner.skills.loading import HISTORY, MAIN, PROVENANCE
 
 LARGEST = 50_000_000
@@ -76,6 +78,14 @@ def read_package(source: Path) -> Package:
     raise SkillError(
         f"{source}: {what}. Name a folder with a {MAIN}, a zip of one, or the --out folder of `refiner refine`"
     )
+
+
+def own_package(command: str = "refiner") -> Package:
+    """The skill that teaches a coding agent to use this product; `command` is how it is called on this machine."""
+    files = dict(skills.load(OWN_SKILL).files)
+    text = files[MAIN].decode("utf-8")
+    files[MAIN] = re.sub(r"(?m)^( *)refiner (?=[a-z])", lambda found: f"{found[1]}{command} ", text).encode("utf-8")
+    return replace(package_of(files, None, where=str(OWN_SKILL)), note="Skill Refiner's own")
 
 
 def _folder(folder: Path) -> Package:
