@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._ui import byhand, corpora, first, header, overview, scores, session, startskill, suggested, uploads
+from pages._ui import (
+    byhand,
+    corpora,
+    first,
+    header,
+    one_by_one,
+    overview,
+    scores,
+    session,
+    startskill,
+    suggested,
+    talks,
+    uploads,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +30,8 @@ VIEWS = {
     "overview": "Overview",
     "traces": "Add traces",
     "labels": "Add outcomes",
+    "talks": "Conversations",
+    "suggested": "Suggested",
     "hand": "Label by hand",
     "skill": "Start skill",
 }
@@ -50,6 +65,10 @@ def show(view: CorpusView, known: Sequence[CorpusCard]) -> None:
             scores.draw(view.name)
             suggested.draw(view)
             uploads.report(view.name)
+        case "talks" if view.traces:
+            talks.draw(view.name)
+        case "suggested":
+            one_by_one.draw(view.name)
         case "hand" if view.traces:
             byhand.draw(view)
         case "skill":
@@ -60,10 +79,19 @@ def show(view: CorpusView, known: Sequence[CorpusCard]) -> None:
                 first.sample_button("Try it with the sample")
 
 
+def hidden(view: CorpusView, wanted: str | None) -> set[str]:
+    """The parts that say nothing here: nothing is added to the sample, cut where outcomes are known, or suggested."""
+    unused = {"traces", "labels", "talks"} if view.scripted else set()
+    if not view.statuses.get("unknown"):
+        unused.add("talks")
+    suggestions = wanted == "suggested" or session.workspace().suggestions(view.name)
+    return unused | (({"talks"} - {wanted}) if suggestions else {"suggested"})
+
+
 def choice(view: CorpusView) -> str:
-    """The part of the page that is shown; it is part of the address. Nothing is added to the sample."""
-    names = [name for name in VIEWS if not (view.scripted and name in ("traces", "labels"))]
+    """The part of the page that is shown; it is part of the address."""
     wanted = session.param("view")
+    names = [name for name in VIEWS if name not in hidden(view, wanted)]
     st.session_state[VIEW] = wanted if wanted in names else "overview" if view.traces else "traces"
     st.segmented_control(
         "View",

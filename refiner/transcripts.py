@@ -31,6 +31,11 @@ class Transcripts:
         return sum(bool(one.episodes) for one in self.cuts)
 
     @property
+    def attempts(self) -> tuple[episodes.Episode, ...]:
+        """The attempts, in the order of their traces."""
+        return tuple(one for cut in self.cuts for one in cut.episodes)
+
+    @property
     def skipped(self) -> dict[str, int]:
         """How many attempts nothing is learned from, by reason."""
         found = Counter(one.reason for cut in self.cuts for one in cut.skipped)

@@ -123,6 +123,7 @@ class SuggestionRow:
     status: Status
     kind: str
     reason: str
+    last_answer: str = ""
 
 
 def csv_text(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

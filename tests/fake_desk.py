@@ -13,6 +13,7 @@ from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
 from pages._ui import session, style
+from refiner.conversation_views import CutReport
 from refiner.errors import ConfigError, RefinerError
 from refiner.job_views import FailureRow, JobView, RefinementCard, StageView
 from refiner.labels import ScoreRange
@@ -113,6 +114,7 @@ class FakeDesk:
         self.ingested = IngestReport(accepted=3, files=(FileRow("runs.jsonl", "canonical", 3, 0),))
         self.calls: list[tuple[Any, ...]] = []
         self.refusals: dict[str, RefinerError] = {}
+        self.waiting: list[SuggestionRow] = []
         self.name = "ada"
 
     def _command(self, *call: Any) -> None:
@@ -173,15 +175,28 @@ class FakeDesk:
         return self.ingested
 
     def suggestions(self, name: str) -> list[SuggestionRow]:
-        return []
+        return list(self.waiting)
+
+    def accept_suggestions(self, name: str, trace_ids: Sequence[str]) -> int:
+        return self._answered("accept_suggestions", name, trace_ids)
+
+    def dismiss_suggestions(self, name: str, trace_ids: Sequence[str]) -> int:
+        return self._answered("dismiss_suggestions", name, trace_ids)
+
+    def _answered(self, command: str, name: str, trace_ids: Sequence[str]) -> int:
+        self._command(command, name, tuple(trace_ids))
+        self.waiting = [row for row in self.waiting if row.trace_id not in trace_ids]
+        return len(trace_ids)
 
     def score_ranges(self, name: str) -> list[ScoreRange]:
         return []
 
     def label(self, name: str, trace_id: str, status: str, *, note: str | None = None) -> None:
         self._command("label", name, trace_id, status, note)
+        self.waiting = [row for row in self.waiting if row.trace_id != trace_id]
         self.rows[name] = [
-            replace(row, status=status, origin="human") if row.trace_id == trace_id else row for row in self.rows[name]
+            replace(row, status=status, origin="human") if row.trace_id == trace_id else row
+            for row in self.rows.get(name, ())
         ]
 
     def dispute(self, name: str, trace_id: str, reason: str) -> None:
@@ -190,6 +205,11 @@ class FakeDesk:
     def label_rows(self, name: str, *, status: str | None = None, offset: int = 0, limit: int = 60) -> list[LabelRow]:
         rows = [row for row in self.rows.get(name, ()) if status in (None, row.status)]
         return rows[offset : offset + limit]
+
+    def cut_conversations(self, name: str) -> CutReport:
+        self._command("cut_conversations", name)
+        self.views[f"{name} episodes"] = corpus_view(f"{name} episodes", statuses={"unknown": 3})
+        return CutReport(f"{name} episodes", 1, 1, 1, {"no reaction": 2}, 2)
 
     def read_skill(self, uploads: Sequence[Upload]) -> dict[str, bytes]:
         return {one.name: one.data.read() for one in uploads}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from refiner import config as settings
 from refiner.cli import refine
 from refiner.cli.console import Progress, safe, table
+from refiner.conversation_views import SIGNS
 from refiner.reporting.closing import closing_lines
 
 if TYPE_CHECKING:
@@ -23,13 +24,6 @@ BUDGET = 6
 _OWN = ("transcript", "target", "name", "trust_suggested", "description", "edit_budget", "json", "run")
 _NOT_TAKEN = {"skill_file", "skill_name", "raw_jsonl", "binary_rewards", "ground_truth_file", "task_key", "pass_at"}
 _NOT_TAKEN |= {"lower_is_better", "edit_budget", "limit", "llm_provider", "db"}
-SIGNS = {
-    "correction": "corrected",
-    "interruption": "interrupted",
-    "approval": "approved",
-    "redo": "done again",
-    "judged": "judged",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

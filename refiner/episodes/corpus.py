@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from refiner.episodes.attempts import Cut, Episode
 from refiner.episodes.turns import is_said
 from refiner.ids import text_key
+from refiner.labels import Suggestion
 from refiner.tasks import COMMON, CONVERSATION, folded
 from refiner.types import Outcome, Span, Trace
 
@@ -41,7 +42,7 @@ def gather(cuts: Iterable[Cut], corpus: str) -> Gathered:
     common = _common(cuts)
     traces = [_trace(one, episode, corpus, common) for one in cuts for episode in one.episodes]
     outcomes = [
-        Outcome(trace.id, episode.status, "heuristic", None, episode.said or None)
+        Suggestion(trace.id, episode.sign, episode.status, episode.said, 0).outcome()
         for trace, episode in zip(traces, (episode for one in cuts for episode in one.episodes), strict=True)
     ]
     return Gathered(tuple(traces), tuple(outcomes))

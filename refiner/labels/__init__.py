@@ -4,7 +4,7 @@ from refiner.labels._files import LabelFile, load_feedback
 from refiner.labels._joining import Attached, LabelReport, attach, effective, names_of
 from refiner.labels._scores import SCORES, ScoreRange, by_score, score_ranges, scores_of
 from refiner.labels._sources import load_rewards, looks_like_labels
-from refiner.labels._suggested import SignKind, Suggestion, suggest, suggested
+from refiner.labels._suggested import SignKind, Suggestion, accepted, suggest, suggested
 from refiner.labels._values import Threshold, rescored, status_of
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "SignKind",
     "Suggestion",
     "Threshold",
+    "accepted",
     "attach",
     "by_score",
     "effective",

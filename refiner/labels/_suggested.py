@@ -11,9 +11,20 @@ from refiner import reactions
 from refiner.types import Outcome, Span, Status, Trace
 
 SignKind = Literal[
-    "infrastructure", "correction", "interruption", "approval", "tests_failed", "tests_passed", "last_error"
+    "infrastructure",
+    "correction",
+    "interruption",
+    "approval",
+    "redo",
+    "judged",
+    "tests_failed",
+    "tests_passed",
+    "last_error",
 ]
-_STATUS: dict[SignKind, Status] = {
+"""`redo` (done again after a correction, without complaint) and `judged` (by a model) are signs of an attempt within a
+conversation; a whole trace has none."""
+_SAID = ("correction", "interruption", "judged")
+_STATUS: dict[str, Status] = {
     "infrastructure": "infrastructure",
     "correction": "fail",
     "interruption": "fail",
@@ -75,6 +86,12 @@ def suggested(outcome: Outcome) -> tuple[SignKind, str] | None:
     kind, _, reason = (outcome.feedback or "").partition(": ")
     known = next((one for one in get_args(SignKind) if one == kind), None)
     return (known, reason) if known and outcome.origin == "heuristic" else None
+
+
+def accepted(trace_id: str, status: Status, kind: str, reason: str, at: str | None = None) -> Outcome:
+    """The outcome that a person made of a suggestion; what the user objected to is its feedback."""
+    words = reason.strip() if status == "fail" and kind in _SAID else ""
+    return Outcome(trace_id, status, "human", None, words or None, at)
 
 
 def _signs(spans: tuple[Span, ...]) -> Iterator[tuple[SignKind, Span, str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -18,12 +18,12 @@ from refiner import codec, intake, skills
 from refiner.config import RefineConfig, held_out_share, plain, result_fields, unknown_window_words
 from refiner.engine import Emit, Event, Notice, RefinementRecords, StageStarted
 from refiner.errors import BudgetSpent, LabelError, StoreError, WaitingForReplies
-from refiner.ports import Stage, Tools
+from refiner.ports import Tools
 from refiner.reporting.closing import opening_lines
 from refiner.reporting.report import Inputs, Report, Result
 from refiner.reporting.tree import write_tree
 from refiner.snapshot import Seen, Snapshot, known_tasks, take
-from refiner.strategies import cluster
+from refiner.strategies import Strategy, cluster, fitting
 from refiner.types import Outcome, Refinement, SkillVersion, Trace
 from refiner.workspace.assembling import assemble as assemble
 from refiner.workspace.assembling import before_of, remembering
@@ -57,18 +57,15 @@ def ignore(event: Event) -> None:
     """A listener for those who do not listen."""
 
 
-Strategy = Callable[[RefineConfig, Tools], Sequence[Stage]]
-"""How proposals come about: the stages of a refinement, in order."""
-
-
 def refine(
     config: RefineConfig,
     emit: Emit = ignore,
     environ: Mapping[str, str] | None = None,
-    strategy: Strategy = cluster.stages,
+    strategy: Strategy | None = None,
 ) -> Result:
     """Refines a skill from recorded traces and writes the output tree; the same call on the same folder resumes.
 
+    `strategy` None: the one that fits the traces.
     Raises ConfigError, FormatError, LabelError, SkillError, OutputError or StoreError; what was finished is kept.
     """
     base = skills.load(config.skill_file, config.skill_name)
@@ -98,7 +95,7 @@ class Session:
     config: RefineConfig
     tools: Tools
     emit: Emit
-    strategy: Strategy = cluster.stages
+    strategy: Strategy | None = None
     before: Mapping[str, Any] = field(default_factory=dict)
 
     def refine(self, base: SkillVersion, taken: intake.Intake) -> Result:
@@ -164,7 +161,8 @@ class Session:
     ) -> Report:
         engine = engine_for(self.config, self.store, self.tools, self._watched(refinement_id))
         with metered(self.store, refinement_id, meter):
-            stages = remembering(self.strategy(self.config, self.tools), self.before)
+            strategy = self.strategy or fitting(self.config, snapshot.training)
+            stages = remembering(strategy(self.config, self.tools), self.before)
             seconds = engine.run(refinement_id, stages, records)
         for stage, spent in seconds.items():
             self.store.finish_stage(refinement_id, stage, spent)

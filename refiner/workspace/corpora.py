@@ -172,7 +172,8 @@ def warnings(digest: Digest) -> list[str]:
         return []
     if not counts["pass"] and not counts["fail"]:
         return [
-            "No trace has an outcome yet, and outcomes are what is learned from: add a label file, or label by hand."
+            "No trace has an outcome yet, and outcomes are what is learned from: add a label file, label by hand, or "
+            "cut conversations into episodes."
         ]
     return [*_sides(counts), *_tasks(digest), *_feedback(digest, counts)]
 

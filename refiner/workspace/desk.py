@@ -19,6 +19,8 @@ from refiner.skills.loading import HISTORY, PROVENANCE
 from refiner.types import Status
 from refiner.views import CorpusCard, CorpusView, Estimate, IngestReport, LabelRow, SkillView, Upload
 from refiner.workspace.asking import Asking
+from refiner.workspace.conversation_desk import ConversationDesk
+from refiner.workspace.conversations import Conversations
 from refiner.workspace.corpora import Corpora
 from refiner.workspace.deciding import Deciding
 from refiner.workspace.digest import Digests
@@ -43,7 +45,7 @@ from refiner.workspace.taking import Reading, Taking
 from refiner.workspace.tools import warm_up
 
 
-class Workspace(ReviewDesk, EvidenceDesk, LabelDesk):
+class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
     """One open database. Every method may be called from any thread; every one may raise RefinerError with words."""
 
     def __init__(self, room: Room) -> None:
@@ -54,6 +56,7 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk):
         self._labelling = Labelling(room, digests)
         self._scoring = Scoring(room, digests)
         self._suggesting = Suggesting(room, digests)
+        self._conversations = Conversations(self._corpora)
         self._reports = Reports(self._corpora)
         self._deciding = Deciding(room, self._reports)
         self._worker = Worker(lambda name, error: self._running.lost(name, error))

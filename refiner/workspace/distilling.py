@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from refiner import intake, skills
+from refiner import intake, labels, skills
 from refiner.config import RefineConfig, result_fields
 from refiner.engine import Emit
 from refiner.errors import OutputError, SkillError, UsageError
@@ -21,10 +21,10 @@ from refiner.installs.package import read_package
 from refiner.installs.store import Store as Installs
 from refiner.installs.store import store_of
 from refiner.reporting.report import Result
-from refiner.strategies import cluster, conversation
 from refiner.transcripts import Transcripts
 from refiner.types import SkillVersion
-from refiner.workspace import DATABASE, Session, Strategy, prepare, tools_for
+from refiner.workspace import DATABASE, Session, prepare, tools_for
+from refiner.workspace.assembling import before_of
 from storage import Store
 
 MEMORY = "distilled.json"
@@ -86,7 +86,8 @@ def distill(
 
     Raises what a refinement raises, and Conflict when edits by hand meet the new lines; nothing is half-written.
     """
-    config = replace(config, holdout=holdout_of(config, transcripts))
+    known = None if target.new else target.folder
+    config = replace(config, holdout=holdout_of(config, transcripts), skill_file=known)
     prepare(config.out)
     key = _key(config, transcripts)
     if _known(config.out, key, target):
@@ -94,7 +95,8 @@ def distill(
     taken = taken_as_given(transcripts)
     tools = tools_for(config, environ)
     with Store.open(config.db or config.out / DATABASE) as store:
-        result = Session(store, config, tools, emit, strategy_for(config, transcripts)).refine(target.base, taken)
+        before = before_of(config, target.base)
+        result = Session(store, config, tools, emit, before=before).refine(target.base, taken)
     if not result.report.counts()["taken"]:
         return Distilled(target, result, None)
     done = installing.install(target.installs, read_package(config.out), note=_note(transcripts))
@@ -104,18 +106,12 @@ def distill(
 
 def taken_as_given(transcripts: Transcripts) -> intake.Intake:
     """The attempts as training traces: a person took the suggested outcomes for true, all at once."""
-    outcomes = tuple(replace(outcome, origin="human") for outcome in transcripts.gathered.outcomes)
+    pairs = zip(transcripts.gathered.traces, transcripts.attempts, strict=True)
+    outcomes = tuple(labels.accepted(trace.id, one.status, one.sign, one.said) for trace, one in pairs)
     count = len(outcomes)
     words = f"{count} outcomes were suggested by how users took each attempt and taken as given; nobody looked at each."
     gathered = transcripts.gathered
     return intake.Intake(transcripts.loaded, gathered.traces, outcomes, (), (words, *transcripts.left_out()))
-
-
-def strategy_for(config: RefineConfig, transcripts: Transcripts) -> Strategy:
-    """The whole method for a corpus; correction by correction for one conversation, or too few failing attempts."""
-    failing = sum(outcome.status == "fail" for outcome in transcripts.gathered.outcomes)
-    few = transcripts.conversations == 1 or failing < config.rules.min_side
-    return conversation.stages if few else cluster.stages
 
 
 def _note(transcripts: Transcripts) -> str:

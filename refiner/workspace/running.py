@@ -17,7 +17,7 @@ from refiner.jobs import Stopped, Ticket, Worker
 from refiner.model_views import NO_KEYS, Keys, Stop
 from refiner.ports import Stage, Tools
 from refiner.snapshot import Seen, Snapshot
-from refiner.strategies import cluster
+from refiner.strategies import fitting
 from refiner.types import Refinement
 from refiner.workspace import stored_config, tools_for, versions
 from refiner.workspace.asking import Asking
@@ -153,7 +153,7 @@ class Running:
             "inputs": plan.inputs,
             "seen": Seen.of(plan.snapshot),
             "config": plain(plan.config),
-            "stages": [stage.name for stage in cluster.stages(plan.config, tools)],
+            "stages": [stage.name for stage in fitting(plan.config, plan.snapshot.training)(plan.config, tools)],
             "before": self.planner.corpora.skills.before(entry.id),
             "marks": self.planner.corpora.digests.of(entry.id).marks,
         }
@@ -186,12 +186,13 @@ class Running:
 
     def _case(self, refinement_id: str, tools: Tools, snapshot: Snapshot | None) -> Case:
         start, store = self.reports.start(refinement_id), self.reports.store
-        stages = remembering(cluster.stages(start.config, tools), start.body.get("before", {}))
+        seen = snapshot or self.reports.snapshot(start)
+        strategy = fitting(start.config, seen.training)
+        stages = remembering(strategy(start.config, tools), start.body.get("before", {}))
         for event in store.events(refinement_id, "rerun"):
             first = [stage.name for stage in stages].index(event.body["stage"])
             stages[first:] = [Again(stage, event.body["salt"]) for stage in stages[first:]]
         base = store.skill(start.made.base)
-        seen = snapshot or self.reports.snapshot(start)
         records = RefinementRecords(seen.training, base, store)
         meter = meter_of(tools)
         if meter is not None:

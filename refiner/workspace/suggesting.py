@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from refiner import labels
 from refiner.errors import LabelError
 from refiner.labels import SignKind
-from refiner.types import Outcome
 from refiner.views import SuggestionRow
 from refiner.workspace.corpora import Entry
 from refiner.workspace.digest import Card, Digest, Digests
@@ -44,7 +43,8 @@ class Suggesting:
         """Makes suggestions labels of the reviewer; returns how many. Raises LabelError for one that is not there."""
         rows = self._chosen(entry, trace_ids)
         at = self.room.now()
-        self.room.store.add_outcomes([Outcome(row.trace_id, row.status, "human", at=at) for row in rows])
+        made = (labels.accepted(row.trace_id, row.status, row.kind, row.reason, at) for row in rows)
+        self.room.store.add_outcomes(list(made))
         self._log(entry, "accepted", rows)
         return len(rows)
 
@@ -84,4 +84,4 @@ def _row(card: Card, digest: Digest) -> SuggestionRow | None:
     if not said:
         return None
     kind, reason = labels.suggested(said[-1]) or ("", "")
-    return SuggestionRow(card.trace_id, card.external_id, card.goal, said[-1].status, kind, reason)
+    return SuggestionRow(card.trace_id, card.external_id, card.goal, said[-1].status, kind, reason, card.last_answer)
