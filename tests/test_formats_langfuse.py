@@ -137,6 +137,12 @@ def test_tokens_and_cost_are_those_of_the_innermost_calls() -> None:
     assert [trace.meta[key] for key in ("input_tokens", "output_tokens", "cost_usd")] == ["7", "2", "0.25"]
 
 
+def test_an_observation_of_no_type_is_left_out() -> None:
+    odd = {**observation("chat", "GENERATION", 1, "Hi", "Hello"), "type": ["GENERATION"]}
+    trace = run(odd, observation("chat", "GENERATION", 2, "Go on", "Yes"))
+    assert steps(trace) == [("user", "", "Go on"), ("assistant", "", "Yes")]
+
+
 @pytest.mark.corpora
 def test_traces_of_eighteen_frameworks(corpora: Path) -> None:
     loaded = ingest.load([corpora / "langfuse"], corpus="corpus")

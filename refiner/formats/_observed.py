@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from refiner.formats import _messages
@@ -91,6 +92,8 @@ class _Draft:
     """Whether a model told of this call."""
     run: bool = False
     """Whether a tool recorded it."""
+    key: tuple[str, str] = ("", "")
+    """Of a call: its name and its arguments in one spelling."""
 
 
 @dataclass(slots=True)
@@ -99,6 +102,8 @@ class Account:
 
     drafts: list[_Draft] = field(default_factory=list)
     said: Counter[tuple[str, str]] = field(default_factory=Counter)
+    told: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    """The places of the calls that models told of, by what was called."""
 
     def take(self, one: Seen) -> None:
         if one.kind == "tool":
@@ -116,9 +121,9 @@ class Account:
         """A step of a history: nothing where the run holds it already, save an observation that was missing."""
         span = replace(span, started_at=span.started_at or at)
         if span.kind == "tool_call":
-            key = (span.name, _canonical(span.input))
+            key = _key(span)
             here[key] += 1
-            same = [place for place, draft in enumerate(self.drafts) if draft.told and _key(draft.span) == key]
+            same = self.told.get(key, [])
             if len(same) < here[key]:
                 self._call(span)
             else:
@@ -144,12 +149,11 @@ class Account:
     def _call(self, span: Span) -> None:
         """A call that a model tells of; a tool may have recorded it already."""
         key = _key(span)
-        found = next(
-            (at for at, draft in enumerate(self.drafts) if draft.run and not draft.told and _key(draft.span) == key),
-            None,
-        )
-        if found is None:
-            self.drafts.append(_Draft(span, True))
+        untold = (at for at, draft in enumerate(self.drafts) if draft.run and not draft.told and draft.key == key)
+        found = next(untold, len(self.drafts))
+        self.told.setdefault(key, []).append(found)
+        if found == len(self.drafts):
+            self.drafts.append(_Draft(span, True, key=key))
             return
         self.drafts[found].told = True
         self._fill(found, span)
@@ -158,9 +162,10 @@ class Account:
         """A call that a tool recorded: it answers the first call it may be, by id, by arguments, by name."""
         span = Span(0, one.call_id or one.id, "tool_call", one.name, input=one.input, output=one.output)
         span = replace(span, error=one.error or failed(one.output), started_at=one.start, ended_at=one.end)
-        found = self._asked(one, _key(span))
+        key = _key(span)
+        found = self._asked(one, key)
         if found is None:
-            self.drafts.append(_Draft(span, False, True))
+            self.drafts.append(_Draft(span, False, True, key))
             return
         told = self.drafts[found].span
         output = told.output if span.output.strip() in _EMPTY and told.output else span.output
@@ -170,7 +175,7 @@ class Account:
     def _asked(self, one: Seen, key: tuple[str, str]) -> int | None:
         waiting = [at for at, draft in enumerate(self.drafts) if draft.span.kind == "tool_call" and not draft.run]
         by_id = [at for at in waiting if one.call_id and self.drafts[at].span.span_id == one.call_id]
-        alike = [at for at in waiting if _key(self.drafts[at].span) == key]
+        alike = [at for at in waiting if self.drafts[at].key == key]
         named = [at for at in waiting if self.drafts[at].span.name == one.name and not one.input.strip("{} ")]
         return next(iter([*by_id, *alike, *named]), None)
 
@@ -207,6 +212,7 @@ def _key(span: Span) -> tuple[str, str]:
     return (span.name, _canonical(span.input)) if span.kind == "tool_call" else ("", "")
 
 
+@lru_cache(maxsize=1024)
 def _canonical(arguments: str) -> str:
     """Arguments in one spelling, whatever their spaces and the order of their keys."""
     value = _messages.parsed(arguments)

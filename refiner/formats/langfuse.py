@@ -59,7 +59,7 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
         yield BadRecord(source.path, line, "no observation of the trace has any words or calls")
         return
     scores = list(_scores(about, record))
-    models = [one for one in observations if one.get("type") in _MODELS]
+    models = [one for one in observations if _kind(one) in _MODELS]
     trace = build(
         source,
         FORMAT.name,
@@ -77,12 +77,12 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
 
 def _seen(observations: list[dict[str, Any]]) -> list[Seen]:
     """The observations as calls. A plain span is a tool's when a model called something of its name."""
-    models = [_call(one, "model") for one in observations if one.get("type") in _MODELS]
+    models = [_call(one, "model") for one in observations if _kind(one) in _MODELS]
     names = called(models)
     kinds: list[tuple[dict[str, Any], Kind]] = [
-        (one, "tool" if one.get("type") in _TOOLS or _name(one) in names else "other")
+        (one, "tool" if _kind(one) in _TOOLS or _name(one) in names else "other")
         for one in observations
-        if one.get("type") not in _MODELS
+        if _kind(one) not in _MODELS
     ]
     return [*models, *(_call(one, kind) for one, kind in kinds)]
 
@@ -102,6 +102,10 @@ def _call(one: dict[str, Any], kind: Kind) -> Seen:
         heard=tuple(heard(one.get("input"))) if kind == "model" else (),
         said=tuple(replied(one.get("output"))) if kind == "model" else (),
     )
+
+
+def _kind(one: dict[str, Any]) -> str:
+    return scalar_id(one.get("type"))
 
 
 def _name(one: dict[str, Any]) -> str:
