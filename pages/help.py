@@ -14,6 +14,7 @@ KEYS = (
     ("Review", "U", "undo your own latest decision"),
     ("Review", "J and K", "next and previous"),
     ("Review", "O", "open the run"),
+    ("Review", "H, Esc", "this page; back from a second step"),
     ("Label by hand", "P, F, U", "passed, failed, unknown"),
     ("Label by hand", "N", "a note on what went wrong; Enter saves it"),
     ("Label by hand", "J and K", "next and previous"),
@@ -34,7 +35,11 @@ VERDICTS = (
     ("Supported", "The difference between failing and passing runs of the same tasks is too large to be chance."),
     ("Undecided", "There are too few runs to tell. A person can: accepting it is recorded as your decision."),
     ("Unsupported", "The runs speak against it. Accepting it needs a reason and is recorded as an override."),
-    ("Quarantined", "The text carries an instruction or a value that must not enter a skill. It cannot be accepted."),
+    (
+        "Quarantined",
+        "The text carries an instruction or a value that hardly belongs into a skill. Edit it, or release it with a "
+        "reason.",
+    ),
 )
 PLACES = (
     ("For you, in every project", "~/.claude/skills/NAME/ or ~/.agents/skills/NAME/"),

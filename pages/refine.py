@@ -75,6 +75,7 @@ def watch(refinement: str) -> None:
             progress.stages(job, heading=False)
     else:
         progress.stages(job)
+        progress.arrived(job)
     spend.draw(job, progress.STAGES)
     if job.error and not (job.asks and job.asks.stopped):
         cards.card("error", job.error, "The refinement stopped")

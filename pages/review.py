@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages._ui import cards, decision_bar, evidence, no_changes, review_panes, second_look, session
-from pages._ui.opened import Opened, opened
+from pages._ui.opened import Opened, opened, say_newer
 from pages._ui.text import count
 from refiner.errors import RefinerError
 
@@ -65,10 +65,7 @@ def page() -> None:
     here = opened("Review")
     if here is None:
         return
-    traces, labels = session.workspace().newer(here.name)
-    if traces or labels:
-        newer = " and ".join([count(traces, "trace")] * bool(traces) + [count(labels, "label")] * bool(labels))
-        cards.card("say", f"{newer} came later and are not in this refinement. Refine again to use them.")
+    say_newer(here.name)
     if not here.review.items:
         no_changes.draw(here.report)
         return

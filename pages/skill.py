@@ -19,7 +19,7 @@ from pages._ui import (
     skill_state,
     skill_top,
 )
-from pages._ui.opened import opened
+from pages._ui.opened import opened, say_newer
 from pages._ui.skill_state import Shown
 from pages._ui.text import count
 from refiner.errors import RefinerError
@@ -36,7 +36,7 @@ def page() -> None:
         skill_side.other_result()
         return
     found = skill_state.shown(here)
-    _newer(here.name)
+    say_newer(here.name)
     left, right = st.columns([3.1, 1], gap="large")
     with left:
         skill_top.state(found)
@@ -54,13 +54,6 @@ def page() -> None:
         skill_heldout.draw(found)
         skill_side.other_result()
     skill_state.drawn(found)
-
-
-def _newer(name: str) -> None:
-    traces, labels = session.workspace().newer(name)
-    words = " and ".join([count(traces, "newer trace")] * bool(traces) + [count(labels, "newer label")] * bool(labels))
-    if words:
-        cards.card("say", f"{words} {'is' if traces + labels == 1 else 'are'} not in this refinement.")
 
 
 def _bar(found: Shown) -> str:

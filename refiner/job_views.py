@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from refiner.model_views import Asks
+from refiner.types import Side
 
 JobState = Literal["running", "done", "failed", "interrupted", "cancelled"]
 
@@ -51,6 +52,19 @@ class JobView:
     usage: dict[str, Any] = field(default_factory=dict)
     asks: Asks | None = None
     cancelling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A proposal of a refinement at work, to be read and not yet decided on. `result` and `words` are the gate's, once
+    it has ruled; empty before.
+    """
+
+    text: str
+    theme: str
+    side: Side
+    result: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages._ui import session, style
 from refiner.conversation_views import CutReport
 from refiner.errors import ConfigError, RefinerError
-from refiner.job_views import FailureRow, JobView, RefinementCard, StageView
+from refiner.job_views import Arrived, FailureRow, JobView, RefinementCard, StageView
 from refiner.labels import ScoreRange
 from refiner.resources import ROOT
 from refiner.types import BadRecord
@@ -115,6 +115,7 @@ class FakeDesk:
         self.calls: list[tuple[Any, ...]] = []
         self.refusals: dict[str, RefinerError] = {}
         self.waiting: list[SuggestionRow] = []
+        self.arrivals: tuple[Arrived, ...] = ()
         self.name = "ada"
 
     def _command(self, *call: Any) -> None:
@@ -252,6 +253,10 @@ class FakeDesk:
 
     def rerun(self, refinement_id: str, stage: str, keys: object = None) -> None:
         self._command("rerun", refinement_id, stage)
+
+    def arrived(self, refinement_id: str) -> tuple[Arrived, ...]:
+        self._command("arrived", refinement_id)
+        return self.arrivals
 
     def refinements(self, name: str) -> list[RefinementCard]:
         return self.made.get(name, [])

@@ -10,6 +10,7 @@ import pytest
 from pages._ui import session
 from pages._ui.text import duration
 from refiner.errors import ConfigError
+from refiner.job_views import Arrived
 from refiner.views import Estimate
 from tests.fake_desk import (
     HOSTILE,
@@ -122,6 +123,22 @@ def test_between_the_click_and_the_end_a_refinement_is_cancelling_and_has_no_dea
     assert "Cancelling, 12 s after the start." in words(app)
     assert "The step at work ends first." in words(app)
     assert not {"start", "job_cancel", "job_resume", "job_rerun"} & {button.key for button in app.button}
+
+
+def test_proposals_can_be_read_while_the_rest_is_at_work(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
+    desk.arrivals = (
+        Arrived("Read it back.", "saving", "failure", "supported", "5 of 6 failing runs"),
+        Arrived("Wait.", "", "failure"),
+    )
+    run_with(desk, "running", done=4)
+    app = open_app(monkeypatch, desk, "refine")
+    assert "Read it back." not in words(app) and not desk.commands("arrived")
+    app.session_state["job_arrived"] = True
+    shown = words(app.run())
+    assert "Read it back." in shown and "5 of 6 failing runs" in shown and "not ruled on yet" in shown
+    assert "2 proposals so far. They are decided on when the changes are placed." in shown
+    run_with(desk, "running", done=3)
+    assert "Proposals and verdicts so far" not in [one.label for one in open_app(monkeypatch, desk, "refine").expander]
 
 
 def test_a_reload_in_mid_job_shows_the_same_job(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from pages._ui import decision_bar, evidence, review_panes, session
 from refiner.workspace.desk import Workspace
+from tests.fake_desk import job_view
 from tests.scripted_desk import HOSTILE, ScriptedDesk, app, html_of, labels_of, report, words_of
 
 
@@ -322,10 +323,10 @@ def test_without_a_change_it_shows_what_was_looked_at_and_the_nearest_miss_first
 
 
 def test_a_refinement_at_work_is_waited_for(desk, monkeypatch):
-    stages = (SimpleNamespace(state="done"), SimpleNamespace(state="running"))
-    desk.running = SimpleNamespace(status="running", reviewable=False, stage="gate", stages=stages, error=None)
+    desk.running = job_view("running", done=7)
     test = app(desk, "review", monkeypatch, refinement="r1")
     assert "The refinement is at work" in words_of(test)
+    assert "Now: evidence gate, 2 s a step, 6 s left in this stage." in words_of(test)
     assert not buttons(test, "rv_accept")
 
 
@@ -341,12 +342,13 @@ def test_links_to_what_is_gone_say_so(desk, monkeypatch):
     assert test.query_params["change"] == ids(desk)[0]
     test = app(desk, "review", monkeypatch, refinement="r9")
     assert "there is no refinement r9" in words_of(test)
+    assert "Show the newest refinement of “books”" in labels_of(test)
 
 
 def test_newer_traces_are_announced(desk, monkeypatch):
     desk.newer_than = (12, 1)
     test = app(desk, "review", monkeypatch, refinement="r1")
-    assert "12 traces and 1 label came later" in words_of(test)
+    assert "12 newer traces and 1 newer label are not in this refinement" in words_of(test)
 
 
 @pytest.mark.parametrize("tab", ["Supporting", "Counter-examples", "All in group"])

@@ -19,7 +19,7 @@ from rooms import Clock, fill, opened, refine, upload
 import refiner
 from refiner.analysts.offline import OfflineAnalyst
 from refiner.errors import BadReply, ConfigError, JobRunning, LabelError, NotReady, StoreError
-from refiner.job_views import JobView
+from refiner.job_views import Arrived, JobView
 from refiner.resources import SAMPLE_DATA
 from refiner.workspace import Workspace
 
@@ -136,6 +136,20 @@ def test_after_a_cancel_what_is_finished_can_be_reviewed_and_resumed(
     whole = desk.report(refinement_id)
     assert (desk.job(refinement_id).status, len(whole.summaries)) == ("done", 96)
     assert whole.counts()["supported"] >= 1
+
+
+def test_what_is_proposed_and_ruled_on_can_be_read_before_the_end(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[Arrived, ...]] = []
+    at_call(monkeypatch, 1, lambda: seen.append(desk.arrived(str(desk.running()))), "judge")
+    at_call(monkeypatch, 1, lambda: seen.append(desk.arrived(str(desk.running()))), "merge")
+    refinement_id = refine(desk, fill(desk, workbook()))
+    before, after = seen
+    assert before and {one.result for one in before} == {""}
+    assert [one.text for one in before] == [one.text for one in after]
+    assert {one.result for one in after} == {"supported", "undecided", "unsupported"}
+    assert {one.text for one in after} == {one.suggested_edit for one in desk.report(refinement_id).proposals}
 
 
 def test_cancelled_after_the_proposals_keeps_them_for_review(desk: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

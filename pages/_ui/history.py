@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages._ui import cards, progress, session
-from pages._ui.text import count, when
+from pages._ui.text import newer, when
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,8 @@ def draw(made: Sequence[RefinementCard]) -> None:
             with first:
                 cards.line(f"{when(one.started_at)} · {progress.STATES.get(one.status, one.status)}", strong=True)
             with second:
-                cards.line("; ".join(part for part in (_counts(one), _newer(one)) if part))
+                parts = (_counts(one), newer(one.newer_traces, one.newer_labels))
+                cards.line("; ".join(part for part in parts if part))
             with third:
                 session.link("refine", "Details", refinement=one.id)
             if one.counts:
@@ -38,10 +39,3 @@ def draw(made: Sequence[RefinementCard]) -> None:
 
 def _counts(one: RefinementCard) -> str:
     return ", ".join(f"{one.counts[name]:,} {name}" for name in RESULTS if one.counts.get(name))
-
-
-def _newer(one: RefinementCard) -> str:
-    parts = [(one.newer_traces, "newer trace"), (one.newer_labels, "newer label")]
-    words = " and ".join(count(number, noun) for number, noun in parts if number)
-    total = one.newer_traces + one.newer_labels
-    return f"{words} {'is' if total == 1 else 'are'} not in this refinement" if words else ""

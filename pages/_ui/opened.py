@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import streamlit as st
 
 from pages._ui import cards, header, session
-from pages._ui.progress import STAGES
+from pages._ui.progress import headline
+from pages._ui.text import label, newer
 from refiner.errors import NotReady, RefinerError
 
 if TYPE_CHECKING:
@@ -38,11 +39,17 @@ def opened(title: str, step: header.Step = "review") -> Opened | None:
     except RefinerError as error:
         header.show(step, title, ready=False)
         cards.card("error", str(error), "This refinement cannot be shown")
-        session.link("refine", "Choose another refinement", icon=":material/arrow_forward:", refinement=None)
+        _instead()
         return None
     session.put(refinement=name)
     header.show(step, title, analyst=report.analyst)
     return found
+
+
+def say_newer(name: str) -> None:
+    """That traces or labels came after this refinement, when some did."""
+    if words := newer(*session.workspace().newer(name)):
+        cards.card("say", f"{words}. Refine again to use them: decisions on equal changes carry over.")
 
 
 def _nothing() -> None:
@@ -50,6 +57,15 @@ def _nothing() -> None:
         "No refinement yet", "Start one on Refine: proposals and their evidence are shown here when it is done."
     )
     session.link("refine", "Go to Refine", icon=":material/arrow_forward:")
+
+
+def _instead() -> None:
+    """Where to go from a link to a refinement that is gone: the newest one there is, or the list of all."""
+    here = session.nearest_refinement()
+    if here:
+        words = f"Show the newest refinement of “{label(here[0])}”"
+        session.link("review", words, icon=":material/arrow_forward:", corpus=here[0], refinement=here[1])
+    session.link("refine", "Choose another refinement", icon=":material/arrow_forward:", refinement=None)
 
 
 def _waiting(name: str) -> None:
@@ -67,6 +83,6 @@ def _progress(name: str) -> None:
     if job.status != "running" or job.reviewable:
         st.rerun()
     done = sum(stage.state == "done" for stage in job.stages)
-    words = STAGES.get(job.stage, job.stage)
-    cards.empty("The refinement is at work", f"At this stage: {words}. Decisions open when the changes are placed.")
+    words = f"{headline(job)} Decisions open when the changes are placed; on Refine, proposals can be read before."
+    cards.empty("The refinement is at work", words)
     st.progress(done / (len(job.stages) or 1))

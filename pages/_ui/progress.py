@@ -37,6 +37,7 @@ STATES = {
 }
 LINKS = {"running": "for", "done": "in"}
 SHOWN = 50
+PROPOSING = "propose"
 WORTH_SAYING = 3.0
 """Seconds left from which on a guess helps."""
 
@@ -56,6 +57,21 @@ def headline(job: JobView) -> str:
     words = f"{STATES.get(job.status, job.status)} {LINKS.get(job.status, 'after')} {duration(job.seconds)}."
     at_work = next((one for one in job.stages if one.state == "running"), None)
     return f"{words} {_left(at_work)}" if at_work and job.status == "running" else words
+
+
+def arrived(job: JobView) -> None:
+    """What was proposed so far, and what the gate says of it: to be read while the rest is at work."""
+    if job.status != "running" or not any(one.name == PROPOSING and one.state != "waiting" for one in job.stages):
+        return
+    holder = st.expander("Proposals and verdicts so far", key="job_arrived", on_change="rerun")
+    if not holder.open:
+        return
+    with holder:
+        found = session.workspace().arrived(job.refinement_id)
+        rows = [(one.text, one.result or "not ruled on yet", one.words) for one in found[:SHOWN]]
+        if rows:
+            cards.table(("Proposal", "Gate", "Why"), rows)
+        cards.line(f"{count(len(found), 'proposal')} so far. They are decided on when the changes are placed.")
 
 
 def failures(job: JobView) -> None:

@@ -166,5 +166,16 @@ def current_refinement() -> str | None:
     return (finished or [card.id for card in cards] or [None])[0]
 
 
+def nearest_refinement() -> tuple[str, str] | None:
+    """(corpus, refinement) to show instead of one that is gone: the newest finished one of this or any corpus."""
+    names = [card.name for card in workspace().corpora()]
+    here = param("corpus")
+    for name in sorted(names, key=lambda one: one != here):
+        done = [card.id for card in workspace().refinements(name) if card.status in ("done", "cancelled")]
+        if done:
+            return name, done[0]
+    return None
+
+
 def _kept(name: str) -> str:
     return f"last_{name}"

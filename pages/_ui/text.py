@@ -42,3 +42,10 @@ def duration(seconds: float) -> str:
 def when(moment: str | None) -> str:
     """`2026-01-31 12:00 UTC` from an ISO time; empty when there is none."""
     return f"{moment[:10]} {moment[11:16]} UTC" if moment else ""
+
+
+def newer(traces: int, labels: int) -> str:
+    """`12 newer traces are not in this refinement`; empty when there are none."""
+    parts = [(traces, "newer trace"), (labels, "newer label")]
+    words = " and ".join(count(number, noun) for number, noun in parts if number)
+    return f"{words} {'is' if traces + labels == 1 else 'are'} not in this refinement" if words else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from refiner.errors import ConfigError
-from refiner.job_views import JobView, RefinementCard
+from refiner.job_views import Arrived, JobView, RefinementCard
 from refiner.jobs import Worker
 from refiner.labels import Threshold
 from refiner.model_views import NO_KEYS, Keys, ModelDefaults, Tested
@@ -181,6 +181,10 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
     def job(self, refinement_id: str) -> JobView:
         """Where a refinement stands. Raises StoreError when there is none of that id."""
         return self._progress.job(refinement_id)
+
+    def arrived(self, refinement_id: str) -> tuple[Arrived, ...]:
+        """The proposals of a refinement so far, and what the gate says of them; they are decided on when it is done."""
+        return self._progress.arrived(refinement_id)
 
     def running(self) -> str | None:
         """The refinement at work, or None; one that has said how it ended is not at work any more."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from refiner.config import RefineConfig
 from refiner.errors import RefinerError
-from refiner.job_views import FailureRow, JobState, JobView, RefinementCard, StageView
+from refiner.job_views import Arrived, FailureRow, JobState, JobView, RefinementCard, StageView
+from refiner.types import Proposal, Verdict
 from refiner.workspace.corpora import Entry
 from refiner.workspace.reports import Reports
 from refiner.workspace.room import Room, seconds_of
@@ -51,6 +52,17 @@ class Progress:
             asks=self.running.asking.asks(start.config, latest.get("stopped", ""), latest.get("waiting", 0)),
             cancelling=status == "running" and self.running.worker.is_cancelled(refinement_id),
         )
+
+    def arrived(self, refinement_id: str) -> tuple[Arrived, ...]:
+        """The proposals so far, those of the latest stage in its order, each with the gate's word once it ruled."""
+        store = self.room.store
+
+        def made(stage: str) -> list[Any]:
+            return store.outputs(store.stage_keys(refinement_id, stage))
+
+        ruled = {one.proposal_id: one for one in made("gate") if isinstance(one, Verdict)}
+        found = made("fold") or [*made("propose"), *made("recur")]
+        return tuple(_arrived(one, ruled.get(one.key)) for one in found if isinstance(one, Proposal))
 
     def cards(self, entry: Entry) -> list[RefinementCard]:
         """The refinements of a corpus, newest first."""
@@ -117,6 +129,11 @@ class Progress:
             for stage in stages
             for _, label, error in store.failures(store.stage_keys(refinement_id, stage))
         )
+
+
+def _arrived(proposal: Proposal, verdict: Verdict | None) -> Arrived:
+    said = (verdict.result, verdict.words) if verdict else ("", "")
+    return Arrived(proposal.suggested_edit, proposal.theme, proposal.side, *said)
 
 
 def _last(events: list[Event], kind: str) -> Event | None:
