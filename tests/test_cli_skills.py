@@ -87,6 +87,16 @@ def test_a_name_that_is_there_twice_is_never_guessed(capsys: pytest.CaptureFixtu
     assert ran(capsys, "status", "nothing")[0] == 2
 
 
+def test_a_skill_that_two_places_link_to_is_one_skill(
+    capsys: pytest.CaptureFixture[str], at_home: Path, source: Path
+) -> None:
+    assert ran(capsys, "install", source, "--target", "agents")[0] == 0
+    (at_home / ".claude").mkdir()
+    (at_home / ".claude" / "skills").symlink_to(at_home / ".agents" / "skills")
+    assert as_json(capsys, "status", "demo")["version"] == 1
+    assert ran(capsys, "install", source)[0] == 0
+
+
 def test_versions_differences_and_the_way_back(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, source: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refiner.carried import read_origin, written
@@ -94,6 +94,7 @@ LINE = st.sampled_from(
 TEXT = st.lists(LINE, max_size=12).map(lambda lines: "\n".join(lines).encode())
 
 
+@settings(deadline=None)
 @given(TEXT, TEXT)
 def test_no_text_is_lost_in_a_merge(mine: bytes, theirs: bytes) -> None:
     result = normal_lines(body(folded(mine, theirs)))

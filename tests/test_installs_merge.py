@@ -76,6 +76,7 @@ def test_binary_files_are_never_mixed() -> None:
 LINES = st.lists(st.sampled_from("abcdef"), max_size=8).map(lambda lines: "".join(f"{x}\n" for x in lines).encode())
 
 
+@settings(deadline=None)
 @given(LINES, LINES)
 def test_one_side_alone_is_never_asked(base: bytes, other: bytes) -> None:
     assert merged(base, base, other) == other
@@ -83,6 +84,7 @@ def test_one_side_alone_is_never_asked(base: bytes, other: bytes) -> None:
     assert merged(base, other, other) == other
 
 
+@settings(deadline=None)
 @given(LINES, LINES, LINES)
 def test_taking_both_keeps_every_line_that_either_side_added(base: bytes, mine: bytes, theirs: bytes) -> None:
     found = merged(base, mine, theirs, "both") or b""

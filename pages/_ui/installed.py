@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import streamlit as st
 
@@ -75,8 +75,23 @@ def _travels(store: Store, head: Version | None) -> None:
     explained = len(rows_of(origin, "ranges")) + len(rows_of(origin, "earlier"))
     words = f"Its provenance explains {count(explained, 'stretch', 'stretches')} of lines"
     cards.line(f"{words} and remembers {count(rejected, 'rejected change')} for the next refinement.")
+    if explained:
+        with st.expander("Where its lines come from", key="in_lines"):
+            cards.table(("Lines", "Refinement", "Why"), _lines(origin))
     if reason := override_of(head):
         cards.card("warn", f"Installed against the held-out tasks: {reason}")
+
+
+def _lines(origin: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """A row for each stretch of lines that a refinement brought in, in the order of the file."""
+    changes = origin.get("changes")
+    said = {key: one.get("rationale", "") for key, one in changes.items()} if isinstance(changes, dict) else {}
+    own = [{**row, "refinement": origin.get("refinement"), "rationale": said.get(row.get("change"), "")}
+           for row in rows_of(origin, "ranges")]  # fmt: skip
+    for row in sorted([*own, *rows_of(origin, "earlier")], key=lambda row: (str(row["path"]), int(row["start_line"]))):
+        first, last = row["start_line"], row["end_line"]
+        lines = f"{row['path']}:{first}" + (f" to {last}" if last != first else "")
+        yield lines, str(row["refinement"])[:8], str(row["rationale"])
 
 
 def _log(store: Store, versions: Sequence[Version], *, edited: bool) -> None:

@@ -37,6 +37,8 @@ def draw(refinement_id: str, places: Sequence[Place]) -> None:
         cards.sentences(["The skill cannot be exported yet.", *made.blocked], "error")
         session.link("skill", "Go to Skill", icon=":material/arrow_back:", refinement=refinement_id)
         return
+    for words in made.warnings:
+        cards.line(words)
     package = unzipped(made.zip, made.name)
     folder = _where(package.name, places)
     store = store_of(folder)

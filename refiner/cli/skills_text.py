@@ -105,7 +105,8 @@ def written(folder: Path, done: Installed, unchanged: str) -> str:
     """What a writing command did."""
     kept = [f"Kept what lay there as version {one.number} ({WORDS[one.source]})." for one in done.kept]
     if not done.new:
-        return safe("\n".join([*kept, f"{folder} {unchanged}: version {done.version.number}. Nothing was written."]))
+        nothing = f"Nothing {'else ' * bool(kept)}was written."
+        return safe("\n".join([*kept, f"{folder} {unchanged}: version {done.version.number}. {nothing}"]))
     return safe("\n".join([*kept, f"{folder}: version {done.version.number}, {WORDS[done.version.source]}."]))
 
 

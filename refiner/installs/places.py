@@ -104,7 +104,7 @@ def pick(name: str | None, target: str | None) -> Found:
         folder = Path(name)
         return Found(Place("", folder, "the folder you named"), folder, name_of(folder))
     fitting = [one for one in there if name is None or one.folder.name == name]
-    fitting = fitting or [one for one in there if one.name == name]
+    fitting = _once(fitting or [one for one in there if one.name == name])
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -117,13 +117,18 @@ def pick(name: str | None, target: str | None) -> Found:
     raise UsageError(f"no skill {name or ''} in {looked}{listed}".replace("  ", " "))
 
 
+def _once(found: Sequence[Found]) -> list[Found]:
+    """Without those that only a link leads to a second time."""
+    return list({one.folder.resolve(): one for one in reversed(found)}.values())[::-1]
+
+
 def where_to(name: str, target: str | None) -> Path:
     """The folder to install a skill into: where it lies already, else a new one of its name in the target.
 
     Raises UsageError listing the known places when no target is named and it is not installed in exactly one.
     """
     places = [place_of(target)] if target else list(known())
-    there = [one for one in found_in(places) if name in (one.folder.name, one.name)]
+    there = _once([one for one in found_in(places) if name in (one.folder.name, one.name)])
     if len(there) == 1:
         return there[0].folder
     if target and not there:
