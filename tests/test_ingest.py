@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from refiner import ingest, labels
 from refiner.errors import FormatError
-from refiner.types import Trace
+from refiner.intake import Intake
+from refiner.types import EvaluatorNote, Outcome, Trace
 
 
 def record(trace_id: str | None, said: str = "do it", **extra: Any) -> str:
@@ -335,3 +336,11 @@ def test_the_inspect_report(tmp_path: Path) -> None:
             "rejected": 1,
         },
     }
+
+
+def test_what_is_said_of_a_copied_trace_is_said_of_the_trace_that_it_is() -> None:
+    said = (Outcome("copy", "fail"), Outcome("other", "pass"))
+    taken = Intake(ingest.Ingest((), (), (), (), ()), (), said, (EvaluatorNote("copy", "gold", "x"),), ())
+    renamed = taken.renamed({"copy": "kept"})
+    assert [one.trace_id for one in renamed.outcomes] == ["kept", "other"]
+    assert [one.trace_id for one in renamed.notes] == ["kept"]
