@@ -9,7 +9,6 @@ SIGNS = {
     "interruption": "interrupted",
     "approval": "approved",
     "redo": "done again",
-    "judged": "judged",
 }
 """Why an outcome is suggested, in a word."""
 

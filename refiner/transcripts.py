@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +47,11 @@ class Transcripts:
         return [f"Left out: {_requests(count)} {REASONS[reason]}." for reason, count in self.skipped.items()]
 
 
-def load(paths: Sequence[Path], corpus: str, cut: Cutter = episodes.cut) -> Transcripts:
-    """The conversations of files and folders. Raises FormatError like `ingest.load`, and when no user speaks."""
+def load(paths: Sequence[Path], corpus: str, cut: Cutter = episodes.cut, workers: int = 1) -> Transcripts:
+    """The conversations of files and folders, so many cut at a time.
+
+    Raises FormatError like `ingest.load`, and when no user speaks.
+    """
     loaded = ingest.load(paths, corpus=corpus)
     known = {trace.id: trace for trace in loaded.traces}  # of a session that grew the longest
     talks = [trace for _, trace in sorted(known.items(), key=lambda item: item[1].external_id)]
@@ -55,7 +59,8 @@ def load(paths: Sequence[Path], corpus: str, cut: Cutter = episodes.cut) -> Tran
     if not spoken:
         names = ", ".join(map(str, paths))
         raise FormatError(f"{names}: no conversation, since no user speaks in it; give a session or a chat")
-    cuts = tuple(cut(trace) for trace in spoken)
+    with ThreadPoolExecutor(workers) as pool:
+        cuts = tuple(pool.map(cut, spoken))
     return Transcripts(loaded, cuts, episodes.gather(cuts, corpus), len(talks) - len(spoken))
 
 

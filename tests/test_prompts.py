@@ -19,7 +19,7 @@ from refiner.errors import PromptError
 GOLDEN = Path(__file__).parent / "golden" / "prompts"
 MARKER = "=====[ marker ]====="
 ALL = [
-    *("anchor", "contrast", "judge", "merge", "propose_failure", "propose_success", "repair", "rewrite"),
+    *("anchor", "contrast", "episodes", "judge", "merge", "propose_failure", "propose_success", "repair", "rewrite"),
     *("summarise_failure", "summarise_part", "summarise_success", "system", "verify"),
 ]
 
@@ -147,7 +147,7 @@ def test_the_system_message_names_the_marker_and_says_that_what_it_encloses_is_d
 
 
 def test_a_prompt_that_does_not_exist_names_those_that_do() -> None:
-    with pytest.raises(PromptError, match="no such prompt; there are anchor, contrast, judge, merge"):
+    with pytest.raises(PromptError, match="no such prompt; there are anchor, contrast, episodes, judge"):
         prompts.load("sumarise")
 
 

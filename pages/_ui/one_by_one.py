@@ -21,7 +21,6 @@ REASONS = {
     "interruption": "The user interrupted it.",
     "approval": "The user approved of it.",
     "redo": "It was done again after a correction, and the user did not complain.",
-    "judged": "A model read the conversation so.",
 }
 
 

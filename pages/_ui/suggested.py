@@ -22,7 +22,6 @@ KINDS = {
     "interruption": ("The user interrupted", "failed"),
     "approval": ("The user was content", "passed"),
     "redo": ("Done again after a correction, without complaint", "passed"),
-    "judged": ("A model read it so", "as it says"),
     "tests_failed": ("Tests failed at the end", "failed"),
     "tests_passed": ("Tests passed at the end", "passed"),
     "last_error": ("The last call failed and nothing followed", "failed"),

@@ -46,17 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from refiner import transcripts
-    from refiner.workspace import CORPUS, distilling
+    from refiner.workspace import distilling, tools_for
 
     config = _load(arguments)
     target = distilling.target_of(arguments.name, arguments.target, arguments.description)
-    found = transcripts.load(arguments.transcript, CORPUS)
+    refine.ask(config)
+    tools = tools_for(config, os.environ)
+    found = distilling.read(config, arguments.transcript, tools)
     if not arguments.trust_suggested or not found.gathered.traces:
         print(_json(found, target) if arguments.json else safe("\n".join(listed(found))))
         return WAITING if found.gathered.traces else 0
-    refine.ask(config)
-    done = distilling.distill(config, found, target, Progress(), os.environ)
+    done = distilling.distill(config, found, target, Progress(), tools)
     print(_json(found, target, done) if arguments.json else as_text(found, done))
     return 1 if done.result and done.result.report.failed else 0
 

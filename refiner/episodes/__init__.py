@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refiner.episodes.attempts import Cut, Episode, Sign, Skipped, cut
+from refiner.episodes.attempts import Cut, Episode, Sign, Skipped, cut, of_pieces
 from refiner.episodes.corpus import ATTEMPT, SIGN, Gathered, gather, is_conversation
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "cut",
     "gather",
     "is_conversation",
+    "of_pieces",
 ]

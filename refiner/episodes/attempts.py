@@ -11,9 +11,9 @@ from refiner.episodes.turns import Turn, turns_of
 from refiner.reactions import Reaction
 from refiner.types import Span, Status, Trace
 
-Sign = Literal["correction", "interruption", "approval", "redo", "judged"]
+Sign = Literal["correction", "interruption", "approval", "redo"]
 """Why an attempt is taken as failed (correction, interruption) or passed (approval; redo = done again after a
-correction, and nobody complained); judged = an analyst said so."""
+correction, and nobody complained)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,11 @@ class _Attempt:
 
 def cut(trace: Trace) -> Cut:
     """The attempts of one conversation in order. Every span is in one attempt or in `rest`, or only a reaction."""
-    pieces = list(_pieces(turns_of(trace)))
+    return of_pieces(trace, list(_pieces(turns_of(trace))))
+
+
+def of_pieces(trace: Trace, pieces: Sequence[Episode | Skipped]) -> Cut:
+    """The cut that consists of these attempts, and of what is in none."""
     episodes = tuple(piece for piece in pieces if isinstance(piece, Episode))
     skipped = tuple(piece for piece in pieces if isinstance(piece, Skipped))
     used = {span.ordinal for piece in pieces for span in piece.spans}

@@ -16,14 +16,12 @@ SignKind = Literal[
     "interruption",
     "approval",
     "redo",
-    "judged",
     "tests_failed",
     "tests_passed",
     "last_error",
 ]
-"""`redo` (done again after a correction, without complaint) and `judged` (by a model) are signs of an attempt within a
-conversation; a whole trace has none."""
-_SAID = ("correction", "interruption", "judged")
+"""`redo`: done again after a correction, without complaint; a sign of an attempt within a conversation only."""
+_SAID = ("correction", "interruption")
 _STATUS: dict[str, Status] = {
     "infrastructure": "infrastructure",
     "correction": "fail",

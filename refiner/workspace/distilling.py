@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from refiner import intake, labels, skills
+from refiner import transcripts as transcripts_of
 from refiner.config import RefineConfig, result_fields
 from refiner.engine import Emit
 from refiner.errors import OutputError, SkillError, UsageError
@@ -20,10 +21,11 @@ from refiner.installs import installing, places
 from refiner.installs.package import read_package
 from refiner.installs.store import Store as Installs
 from refiner.installs.store import store_of
+from refiner.ports import Tools
 from refiner.reporting.report import Result
 from refiner.transcripts import Transcripts
 from refiner.types import SkillVersion
-from refiner.workspace import DATABASE, Session, prepare, tools_for
+from refiner.workspace import CORPUS, DATABASE, Session, prepare
 from refiner.workspace.assembling import before_of
 from storage import Store
 
@@ -79,9 +81,24 @@ def holdout_of(config: RefineConfig, transcripts: Transcripts) -> float:
     return HELD_OUT if transcripts.conversations >= ENOUGH_TO_HOLD_OUT else 0.0
 
 
-def distill(
-    config: RefineConfig, transcripts: Transcripts, target: Target, emit: Emit, environ: Mapping[str, str]
-) -> Distilled:
+def read(config: RefineConfig, paths: Sequence[Path], tools: Tools) -> Transcripts:
+    """The conversations cut into attempts: by phrases, or by a model whose replies are kept in the output folder.
+
+    Raises FormatError like `transcripts.load`, WaitingForReplies when somebody answers later, AnalystError otherwise.
+    """
+    if config.analyst != "model":
+        return transcripts_of.load(paths, CORPUS)
+    from refiner.workspace.asked import Asked
+
+    prepare(config.out)
+    with Store.open(config.db or config.out / DATABASE) as store:
+        asked = Asked.of(tools, store)
+        found = transcripts_of.load(paths, CORPUS, asked, config.workers)
+    asked.refuse_waiting()
+    return found
+
+
+def distill(config: RefineConfig, transcripts: Transcripts, target: Target, emit: Emit, tools: Tools) -> Distilled:
     """Refines the skill from the attempts, their outcomes taken as given, and installs what the gate lets through.
 
     Raises what a refinement raises, and Conflict when edits by hand meet the new lines; nothing is half-written.
@@ -93,7 +110,6 @@ def distill(
     if _known(config.out, key, target):
         return Distilled(target, None, None)
     taken = taken_as_given(transcripts)
-    tools = tools_for(config, environ)
     with Store.open(config.db or config.out / DATABASE) as store:
         before = before_of(config, target.base)
         result = Session(store, config, tools, emit, before=before).refine(target.base, taken)
