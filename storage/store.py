@@ -186,10 +186,14 @@ class Store:
         with self.database.read() as cursor:
             return steps.stage_keys(cursor, refinement_id, stage)
 
-    def keep_reply(self, refinement_id: str, request_id: str, body: str) -> None:
-        """Stores a model's reply as soon as it is there, whatever becomes of its step."""
+    def keep_reply(
+        self, refinement_id: str, request_id: str, body: str, events: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    ) -> None:
+        """Stores a model's reply as soon as it is there, whatever becomes of its step, with events (kind, body)."""
         with self.database.write() as cursor:
             replies.keep(cursor, refinement_id, request_id, body)
+            for kind, told in events:
+                refinements.add_event(cursor, refinement_id, kind, told, self._clock())
 
     def kept_replies(self, refinement_id: str) -> dict[str, str]:
         """Request id to reply, of what was kept and not dropped."""

@@ -57,13 +57,23 @@ class Meter:
             bodies = [event.body for event in store.events(refinement_id, KIND)]
             self.before = _total(bodies)
             self.ledger.stages.update(self.before)
-            run = len(bodies)
-            self.ledger.heard = lambda stage, spend: store.event(
-                refinement_id, CHARGE, {"run": run, "stage": stage, **_plain(spend)}
-            )
+            self._write_down(store, refinement_id, self.ledger, len(bodies))
+
+    def _write_down(self, store: Store, refinement_id: str, ledger: Ledger, run: int) -> None:
+        """From now on charges and replies are in the database as they come: a charge with the reply it is for."""
+        shelf = StoredReplies(store, refinement_id)
         keep_on = getattr(self.analyst.caller.transport, "keep_on", None)
+
+        def heard(stage: str, spend: Spend) -> None:
+            body = {"run": run, "stage": stage, **_plain(spend)}
+            if keep_on is None:
+                store.event(refinement_id, CHARGE, body)
+            else:
+                shelf.events.put((CHARGE, body))
+
         if keep_on is not None:
-            keep_on(StoredReplies(store, refinement_id))
+            keep_on(shelf)
+        ledger.heard = heard
 
     def _recover(self, store: Store, refinement_id: str) -> None:
         """Writes down what a run took that could not do so itself because it was killed."""
