@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._ui import cards, corpora, handoff, header, history, progress, session, spend, starting
+from pages._ui import cards, corpora, handoff, header, history, progress, session, spend, starting, steadiness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +62,7 @@ def show(job: JobView) -> None:
     with st.container(key="job", border=True):
         st.fragment(watch, run_every=1.0 if job.status == "running" else None)(job.refinement_id)
         handoff.draw(job)
+        steadiness.draw(job)
         progress.actions(job)
     progress.failures(job)
 

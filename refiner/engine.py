@@ -124,7 +124,7 @@ class Engine:
                 seconds[stage.name] = self._stage(refinement_id, stage, records)
             except Awaited as awaited:
                 more = self._ahead(refinement_id, following, records)
-                raise _waiting_for([*awaited.steps, *more]) from None
+                raise waiting_for([*awaited.steps, *more]) from None
         return seconds
 
     def _ahead(self, refinement_id: str, stage: Stage | None, records: RefinementRecords) -> list[Done]:
@@ -179,7 +179,8 @@ class Awaited(Exception):
         self.steps = steps
 
 
-def _waiting_for(waiting: Sequence[Done]) -> WaitingForReplies:
+def waiting_for(waiting: Sequence[Done]) -> WaitingForReplies:
+    """The error that says how many replies are waited for, and where their requests lie."""
     places = ", ".join(sorted({one.waiting_in for one in waiting}))
     stages = " and ".join(dict.fromkeys(one.step.stage for one in waiting))
     replies = "1 reply is" if len(waiting) == 1 else f"{len(waiting)} replies are"

@@ -1,4 +1,4 @@
-"""What front ends show of the evidence as a whole: the held-out tasks. Plain values; nothing is read."""
+"""What front ends show of the evidence as a whole: held-out tasks, how steady the gate is. Plain values."""
 
 from __future__ import annotations
 
@@ -20,3 +20,15 @@ class HeldOutView:
     tasks: int
     traces: int
     found: HeldOut | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GateView:
+    """How steady the gate of a refinement is, in sentences.
+
+    `calls`: what asking it again would take; 0 = there is nobody to ask. `votes`: what more votes would cost.
+    """
+
+    words: tuple[str, ...]
+    votes: str
+    calls: int

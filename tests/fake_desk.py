@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages._ui import session, style
 from refiner.conversation_views import CutReport
 from refiner.errors import ConfigError, RefinerError
+from refiner.evidence_views import GateView
 from refiner.job_views import Arrived, FailureRow, JobView, RefinementCard, StageView
 from refiner.labels import ScoreRange
 from refiner.resources import ROOT
@@ -117,6 +118,7 @@ class FakeDesk:
         self.waiting: list[SuggestionRow] = []
         self.arrivals: tuple[Arrived, ...] = ()
         self.name = "ada"
+        self.steady = GateView(("Gate: deterministic.",), "", 0)
 
     def _command(self, *call: Any) -> None:
         self.calls.append(call)
@@ -128,6 +130,14 @@ class FakeDesk:
 
     def reviewer(self) -> str:
         return self.name
+
+    def gate(self, refinement_id: str) -> GateView:
+        return self.steady
+
+    def calibrate(self, refinement_id: str, keys: Any) -> GateView:
+        self._command("calibrate", refinement_id)
+        self.steady = GateView(("The verdict flips in 1 of 9.",), self.steady.votes, self.steady.calls)
+        return self.steady
 
     def set_reviewer(self, name: str) -> None:
         self._command("set_reviewer", name)

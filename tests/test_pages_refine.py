@@ -10,6 +10,7 @@ import pytest
 from pages._ui import session
 from pages._ui.text import duration
 from refiner.errors import ConfigError
+from refiner.evidence_views import GateView
 from refiner.job_views import Arrived
 from refiner.views import Estimate
 from tests.fake_desk import (
@@ -281,3 +282,31 @@ def test_advanced_settings_are_as_they_were_when_the_page_is_come_back_to(
     app.switch_page(str(Path("pages") / "refine.py")).run()
     app.button(key="start").click().run()
     assert desk.commands("start")[-1][1] == {"gate_q": 0.2, "holdout": 0.3}
+
+
+# --- the gate -----------------------------------------------------------------------------------------------------
+
+
+def test_beside_the_verdicts_stands_how_steady_the_gate_is(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
+    run_with(desk, "done")
+    app = open_app(monkeypatch, desk, "refine")
+    assert "Gate: deterministic." in words(app)
+    assert "gate_again" not in {button.key for button in app.button}
+
+
+def test_a_model_gate_can_be_asked_again_and_says_what_votes_cost(
+    monkeypatch: pytest.MonkeyPatch, desk: FakeDesk
+) -> None:
+    run_with(desk, "done")
+    desk.steady = GateView(("This gate was never calibrated.",), "3 votes instead of 1 would take 30 more calls.", 18)
+    app = open_app(monkeypatch, desk, "refine")
+    assert "never calibrated" in words(app) and "30 more calls" in words(app)
+    assert app.button(key="gate_again").label == "Ask the gate again (18 calls)"
+    app.button(key="gate_again").click().run()
+    assert desk.commands("calibrate") == [("ref-1",)]
+    assert "The verdict flips in 1 of 9." in words(app)
+
+
+def test_while_it_runs_nothing_is_said_of_its_gate(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
+    run_with(desk, "running")
+    assert "Gate: deterministic." not in words(open_app(monkeypatch, desk, "refine"))

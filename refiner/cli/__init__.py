@@ -23,6 +23,7 @@ COMMANDS = {
     "labels": "outcomes that signs in the runs suggest; none counts before it is accepted",
     "convert": "trace files of any format as the three canonical files: traces, outcomes, feedback",
     "doctor": "what is installed, what would be used, what is missing and how to fix it",
+    "calibrate": "how steady the gate's verdicts are: asked again, shuffled, and on planted faults",
     "holdout": "what the held-out tasks say: sealed until opened on purpose, once",
     "export": "write the output tree of a stored refinement again",
     "skills": "installed skills: versions, differences, rollback, merge, install",

@@ -13,6 +13,7 @@ from refiner.ports import Labelled
 from refiner.snapshot import Snapshot
 from refiner.types import (
     BadRecord,
+    Calibration,
     Change,
     Clustering,
     ContrastTable,
@@ -87,6 +88,8 @@ class Report:
     """What a model was asked for, by stage; empty when none was."""
     held_out: HeldOut | None = None
     """What the held-out tasks say, once a person has opened them."""
+    calibration: Calibration | None = None
+    """How steady the gate's verdicts are, once that was measured."""
     before: dict[str, Any] = field(default_factory=dict)
     """What the base's provenance says of earlier refinements: `tried` and `earlier` rows; empty when it has none."""
 

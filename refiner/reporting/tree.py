@@ -12,6 +12,7 @@ from typing import Any
 from refiner import merge, skills
 from refiner.codec import to_plain
 from refiner.errors import OutputError
+from refiner.reporting import calibration
 from refiner.reporting.analysts import ANALYST_NOTES as ANALYST_NOTES
 from refiner.reporting.heldout import as_plain
 from refiner.reporting.html import html_report
@@ -156,7 +157,8 @@ def _provenance(report: Report) -> Any:
     verdicts = {one.proposal_id: one for one in report.verdicts}
     names = report.names
     found = merge.provenance(report.merged, report.changes, proposals, verdicts, names)
-    return {**found, "held_out": as_plain(report), **travelling(report, report.merged, {})}
+    told = {"held_out": as_plain(report), "calibration": calibration.as_plain(report.calibration)}
+    return {**found, **told, **travelling(report, report.merged, {})}
 
 
 def _undecided(report: Report) -> str:

@@ -15,7 +15,7 @@ from refiner.ids import content_key
 from refiner.mining import classes_of, subject_of
 from refiner.ports import JudgeRequest, Labelled, Records, Ruling, Tools
 from refiner.sides import SIDES, side_of, tasks_of
-from refiner.types import Contrast, ContrastTable, Criterion, Proposal, Side, Step
+from refiner.types import Contrast, ContrastTable, Criterion, Proposal, Side, Step, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +57,24 @@ class Gate:
 
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
         request = cast(JudgeRequest, step.payload)
-        answers: dict[str, Criterion] = {answer.name: answer for answer in tools.analyst.judge(request)}
+        return (self.ruled(request, tools.analyst.judge(request), tools.analyst.name),)
+
+    def ruled(self, request: JudgeRequest, given: Sequence[Criterion], analyst: str) -> Verdict:
+        """The verdict that follows from an analyst's answers and the counts."""
+        answers: dict[str, Criterion] = {answer.name: answer for answer in given}
         if self.published:
-            return (verdict.published(request.proposal, request.ruling, answers, analyst=tools.analyst.name),)
+            return verdict.published(request.proposal, request.ruling, answers, analyst=analyst)
         tasks = {item.trace.id: item.trace.task_id for item in request.traces}
-        found = verdict.combine(
+        return verdict.combine(
             request.proposal,
             request.ruling,
             answers,
             gate_q=self.gate_q,
-            analyst=tools.analyst.name,
+            analyst=analyst,
             votes=self.votes,
             task_of=tasks,
             few=self.few,
         )
-        return (found,)
 
 
 def _case(proposal: Proposal, items: Sequence[Labelled], table: ContrastTable) -> tuple[Ruling, tuple[Labelled, ...]]:

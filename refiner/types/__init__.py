@@ -8,13 +8,16 @@ Every record has a `key`; records with equal keys are interchangeable. Sorting, 
 from __future__ import annotations
 
 from refiner.types.evidence import (
+    Calibration,
     Contrast,
     ContrastTable,
     Criterion,
     Finding,
+    Flips,
     HeldOut,
     HeldOutCount,
     Shortfall,
+    Spotted,
     Verdict,
 )
 from refiner.types.groups import Cluster, Clustering, Embedding, MapPoint, Summary
@@ -27,6 +30,7 @@ __all__ = [
     "Action",
     "Answer",
     "BadRecord",
+    "Calibration",
     "Change",
     "Citation",
     "Cluster",
@@ -39,6 +43,7 @@ __all__ = [
     "Embedding",
     "EvaluatorNote",
     "Finding",
+    "Flips",
     "HeldOut",
     "HeldOutCount",
     "MapPoint",
@@ -53,6 +58,7 @@ __all__ = [
     "SkillVersion",
     "Span",
     "SpanKind",
+    "Spotted",
     "Status",
     "Step",
     "Summary",

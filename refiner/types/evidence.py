@@ -153,6 +153,51 @@ class HeldOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Flips:
+    """Verdicts given twice: `pairs` compared, `flipped` that differ; `by_criterion` = differing answers by name."""
+
+    pairs: int
+    flipped: int
+    by_criterion: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Spotted:
+    """Planted claims that were supported, and others: `hits` of `true` ones, `false_hits` of `decoys`."""
+
+    true: int
+    hits: int
+    decoys: int
+    false_hits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The gate measured on itself. `identical`: asked again in the same words; `shuffled`: with its runs shuffled.
+
+    `deterministic`: it counts and asks nobody, so nothing can flip. `planted`: its verdicts on a corpus of known truth;
+    `alone`: the model's own answers there, without the counts. `failed`: proposals whose questions got no answer.
+    """
+
+    analyst: str
+    model: str
+    votes: int
+    at: str
+    deterministic: bool
+    asked: int
+    settled: int
+    failed: int
+    identical: Flips
+    shuffled: Flips
+    planted: Spotted | None = None
+    alone: Spotted | None = None
+
+    @property
+    def key(self) -> str:
+        return content_key("calibration", self)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One hit of an audit on one change: what matched, where it came from, and what to do.
 

@@ -27,6 +27,7 @@ from refiner.workspace.digest import Digests
 from refiner.workspace.evidence import Evidence
 from refiner.workspace.evidence_desk import EvidenceDesk
 from refiner.workspace.exporting import Exporting
+from refiner.workspace.gates import Gates
 from refiner.workspace.heldout import Seal
 from refiner.workspace.label_desk import LabelDesk
 from refiner.workspace.labelling import Labelling
@@ -66,7 +67,8 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
         self._progress = Progress(room, self._reports, self._running)
         self._seal = Seal(self._deciding)
         self._ledgers = Ledgers(self._deciding)
-        self._exporting = Exporting(room, self._deciding, self._seal, self._ledgers)
+        self._gates = Gates(self._reports, self._running)
+        self._exporting = Exporting(room, self._deciding, self._seal, self._ledgers, self._gates)
         self._evidence = Evidence(self._corpora, self._reports)
 
     @classmethod

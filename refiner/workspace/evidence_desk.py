@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from refiner.evidence_views import HeldOutView
+from refiner.evidence_views import GateView, HeldOutView
+from refiner.model_views import NO_KEYS, Keys
 from refiner.review.ledger import Ledger
+from refiner.workspace.gates import Gates
 from refiner.workspace.heldout import Seal
 from refiner.workspace.ledgers import Answer, Ledgers
 
@@ -13,6 +15,7 @@ class EvidenceDesk:
 
     _seal: Seal
     _ledgers: Ledgers
+    _gates: Gates
 
     def held_out(self, refinement_id: str) -> HeldOutView:
         """The held-out tasks: none, sealed, or what they say of the changes accepted now."""
@@ -29,3 +32,11 @@ class EvidenceDesk:
     def look_again(self, refinement_id: str, change_id: str, answer: Answer, *, shown_at: float) -> Ledger:
         """Answers a second look at an accepted change; the decision stays. Raises DecisionRefused."""
         return self._ledgers.look(refinement_id, change_id, answer, shown_at)
+
+    def gate(self, refinement_id: str) -> GateView:
+        """How steady the verdicts of a refinement are, and what more votes would cost. Raises NotReady."""
+        return self._gates.view(refinement_id)
+
+    def calibrate(self, refinement_id: str, keys: Keys = NO_KEYS) -> GateView:
+        """Asks the gate the same questions again, as often as `gate` says. Raises ConfigError or what stopped it."""
+        return self._gates.calibrate(refinement_id, keys)

@@ -12,6 +12,7 @@ from typing import Any
 from refiner import audits, merge, skills
 from refiner.codec import to_plain
 from refiner.merge import Merged
+from refiner.reporting import calibration
 from refiner.reporting.fitness import as_decided
 from refiner.reporting.heldout import as_plain
 from refiner.reporting.ledger import as_plain as ledger_plain
@@ -20,15 +21,16 @@ from refiner.reporting.travelling import travelling
 from refiner.review.description import TO_WRITE, WORDS
 from refiner.review.ledger import Ledger
 from refiner.skills.loading import HISTORY, PROVENANCE
-from refiner.types import Change, Decision, HeldOut, SkillVersion
+from refiner.types import Calibration, Change, Decision, HeldOut, SkillVersion
 from refiner.views import Exports, Item, Review, csv_text
 from refiner.workspace.deciding import Deciding
+from refiner.workspace.gates import Gates
 from refiner.workspace.heldout import Seal
 from refiner.workspace.ledgers import Ledgers
 from refiner.workspace.room import Room
 
-Seen = tuple[int, HeldOut | None, Ledger]
-"""What an export depends on besides the report: the length of the log, the held-out estimate, the ledger."""
+Seen = tuple[int, HeldOut | None, Calibration | None, Ledger]
+"""What an export depends on besides the report: the length of the log, held-out estimate, calibration, ledger."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -40,16 +42,18 @@ class Exporting:
     deciding: Deciding
     seal: Seal
     ledgers: Ledgers
+    gates: Gates
     kept: dict[str, tuple[Seen, Report, Exports]] = field(default_factory=dict)
 
     def exports(self, refinement_id: str) -> Exports:
         """Everything that can be downloaded now."""
         report, events = self.deciding.reports.report(refinement_id), self.deciding.last_event(refinement_id)
-        seen = (events, self.seal.found(refinement_id), self.ledgers.ledger(refinement_id))
+        opened, figures = self.seal.found(refinement_id), self.gates.found(refinement_id)
+        seen = (events, opened, figures, self.ledgers.ledger(refinement_id))
         known = self.kept.get(refinement_id)
         if known and known[0] == seen and known[1] is report:
             return known[2]
-        made = self._made(replace(report, held_out=seen[1]), seen[2])
+        made = self._made(replace(report, held_out=opened, calibration=figures), seen[3])
         self.kept = {refinement_id: (seen, report, made)}
         return made
 
@@ -158,6 +162,7 @@ def _provenance(report: Report, shown: Review, merged: Merged) -> dict[str, Any]
         **merge.provenance(merged, report.changes, proposals, verdicts, report.names),
         "decisions": decided,
         "held_out": as_plain(report),
+        "calibration": calibration.as_plain(report.calibration),
         **travelling(report, merged, {item.row.change.key: _said(item) for item in shown.items if item.decision}),
     }
 

@@ -66,7 +66,7 @@ class Running:
         """Starts a refinement of a corpus; the same one again goes on from where it is. Raises JobRunning."""
         with self.worker.claim() as go:
             plan = self.planner.plan(entry, settings)
-            tools = self._tools(plan.config, keys)
+            tools = self.tools(plan.config, keys)
             refinement_id = self._open(entry, plan, tools)
             self._go(go, refinement_id, tools, plan.snapshot)
         return refinement_id
@@ -80,7 +80,7 @@ class Running:
         with self.worker.claim() as go:
             if limits:
                 self._limit(refinement_id, limits)
-            self._go(go, refinement_id, self._tools(self.reports.start(refinement_id).config, keys))
+            self._go(go, refinement_id, self.tools(self.reports.start(refinement_id).config, keys))
 
     def rerun(self, refinement_id: str, stage: str, keys: Keys = NO_KEYS) -> None:
         """Does a stage and all after it anew. Raises ConfigError for a stage that there is not, or JobRunning."""
@@ -89,7 +89,7 @@ class Running:
         if stage not in stages:
             raise ConfigError(f'there is no stage "{stage}"; there are {", ".join(stages)}')
         with self.worker.claim() as go:
-            tools = self._tools(self.reports.start(refinement_id).config, keys)
+            tools = self.tools(self.reports.start(refinement_id).config, keys)
             before = len(self.reports.store.events(refinement_id, "rerun"))
             self.reports.store.drop_replies(refinement_id)
             self.reports.store.event(refinement_id, "rerun", {"stage": stage, "salt": f"{refinement_id}:{before + 1}"})
@@ -124,7 +124,7 @@ class Running:
         if self.reports.is_opened(refinement_id):
             raise ConfigError("this result was opened for reading; refine its traces in a corpus of your own")
 
-    def _tools(self, config: RefineConfig, keys: Keys) -> Tools:
+    def tools(self, config: RefineConfig, keys: Keys) -> Tools:
         """Everything a run needs. Raises ConfigError for what cannot work, or for a host nobody agreed to."""
         self.asking.refuse_unasked(config)
         return tools_for(config, self.asking.environ(keys), folder=self.asking.room.folder)

@@ -64,16 +64,21 @@ def unseal(database: Path, out: Path | None, refinement_id: str | None, *, open_
 
     An output folder is written anew with what they say. Raises StoreError, or ConfigError when nothing was held out.
     """
-    if not database.exists():
-        raise StoreError(f"{database}: there is no such database; name the --out of a `refiner refine`, or --db FILE")
-    with Store.open(database) as store:
-        report = _recalled(store, refinement_id)
+    with Store.open(existing(database)) as store:
+        report = recalled(store, refinement_id)
         is_new = open_ and report.held_out is None
         if is_new:
             report = _opened(store, report, who, at)
     if is_new and out is not None:
         write_tree(report, out)
     return report
+
+
+def existing(database: Path) -> Path:
+    """The path of a database that is there. Raises StoreError when it is not."""
+    if not database.exists():
+        raise StoreError(f"{database}: there is no such database; name the --out of a `refiner refine`, or --db FILE")
+    return database
 
 
 def _opened(store: Store, report: Report, who: str, at: str) -> Report:
@@ -84,7 +89,7 @@ def _opened(store: Store, report: Report, who: str, at: str) -> Report:
     return with_held_out(store, report)
 
 
-def _recalled(store: Store, refinement_id: str | None) -> Report:
+def recalled(store: Store, refinement_id: str | None) -> Report:
     """The report of the refinement, or of the latest one that is finished."""
     from refiner.workspace import recall
 

@@ -79,7 +79,9 @@ def _vote(
     turned = [*runs[vote:], *runs[:vote]] if vote < len(runs) else list(runs)
     values, skill = _values(caller, settings, request, turned, "judge")
     label = request.proposal.theme + (f" (vote {vote + 1} of {settings.votes})" if settings.votes > 1 else "")
-    question = Question(STAGE, label, "judge", values, settings.gate_model, _heat(settings), vote=vote)
+    question = Question(
+        STAGE, label, "judge", values, settings.gate_model, _heat(settings), vote=vote + settings.again * settings.votes
+    )
     reply = caller.ask(question)
     return tuple(_criterion(caller, settings, name, reply[name], turned, skill) for name in ASKED)
 
@@ -125,7 +127,8 @@ def _published(caller: Caller, settings: Settings, request: JudgeRequest) -> Cri
     """The one question of the publication: is the proposal supported by what these runs show?"""
     values, _ = _values(caller, settings, request, _runs(request), "verify")
     del values["counts"]
-    reply = caller.ask(Question(STAGE, request.proposal.theme, "verify", values, settings.gate_model))
+    question = Question(STAGE, request.proposal.theme, "verify", values, settings.gate_model, vote=settings.again)
+    reply = caller.ask(question)
     return Criterion("causes", "yes" if reply["supported"] else "no", " ".join(reply["reason"].split()), "judged")
 
 

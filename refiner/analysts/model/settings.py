@@ -43,6 +43,8 @@ class Settings:
     published_gate: bool = False
     merge: Literal["rewrite", "anchored"] = "anchored"
     gate_q: float = 0.05
+    again: int = 0
+    """How often the gate's questions were asked before in the same words: sets the requests apart, changes no word."""
 
     def identity_for(self, stage: str, side: Side | None = None) -> str:
         """Everything but the material that the replies of a stage (of one side, where given) depend on, as one text."""
