@@ -9,7 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from threading import Thread
@@ -19,6 +19,8 @@ import pytest
 from refiner import skills
 from refiner.errors import SkillError
 from refiner.installs.installing import install, keep, rollback, status
+from refiner.installs.records import Version
+from refiner.installs.store import Entry, Store
 from refiner.resources import ROOT
 from tests.installing import opened, package, skill, text
 
@@ -271,3 +273,20 @@ def test_a_package_with_a_path_that_leads_out_is_refused(tmp_path: Path, path: s
     with pytest.raises(SkillError, match="nothing was written"):
         install(opened(tmp_path / "demo"), package("- one", **{path: b"x"}))
     assert not (tmp_path / "demo" / "SKILL.md").exists()
+
+
+def test_an_edit_at_the_very_moment_of_an_install_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, write = tmp_path / "demo", Store.write
+    install(opened(folder), package("- one"))
+
+    def just_saved(store: Store, entries: Sequence[Entry]) -> Version:
+        (folder / "SKILL.md").write_bytes(skill("- saved by an editor"))
+        return write(store, entries)
+
+    monkeypatch.setattr(Store, "write", just_saved)
+    with pytest.raises(SkillError, match="was edited at this moment, and nothing was written"):
+        install(opened(folder), package("- two"))
+    assert text(folder) == skill("- saved by an editor").decode()
+    assert sources(folder) == ["installed"]
