@@ -484,10 +484,10 @@ def test_the_description_of_a_skill_from_nothing_is_written_here_and_lets_it_be_
     app = press(open_app(monkeypatch, desk, "skill", refinement=name, preview="supported"), "sk_accept_all")
     assert "The skill cannot be exported yet." in words(app) and not desk.exports(name).skill_md
     assert "is empty" in words(press(app, "sk_describe_keep"))
-    app.text_area(key="sk_description").set_value("Edits workbooks. Use when a request names a sheet.").run()
+    app.text_area(key=f"sk_description_{name}").set_value("Edits workbooks. Use when a request names a sheet.").run()
     press(app, "sk_describe_keep")
     assert not app.exception and "cannot be exported" not in words(app)
-    assert all(one.key != "sk_description" for one in app.text_area)
+    assert all(one.key != f"sk_description_{name}" for one in app.text_area)
     assert 'description: "Edits workbooks. Use when a request names a sheet."' in inserted(app)
     assert b'\ndescription: "Edits workbooks.' in desk.exports(name).skill_md
 
@@ -497,4 +497,4 @@ def test_the_description_of_a_skill_from_nothing_is_written_here_and_lets_it_be_
     assert not review.exception and "no run asks for it" in words(review)
     press(press(review, "rv_edit"), f"rv_amend_{written.change_id}")
     press(app, "sk_undo")
-    assert any(one.key == "sk_description" for one in app.text_area)
+    assert any(one.key == f"sk_description_{name}" for one in app.text_area)

@@ -30,13 +30,15 @@ def draw(found: Shown) -> None:
     with st.container(key="sk_describe", border=True, gap="small"):
         st.subheader("Write the description", anchor=False)
         cards.line(WHY)
-        st.text_area("Description", key=TEXT, max_chars=LONGEST, height=90, placeholder=HINT, persist_state="session")
-        args = (found.here.name, item)
+        name = found.here.name
+        key = f"{TEXT}_{name}"
+        st.text_area("Description", key=key, max_chars=LONGEST, height=90, placeholder=HINT, persist_state="session")
+        args = (name, item)
         st.button("Keep this description", key="sk_describe_keep", type="primary", on_click=_keep, args=args)
 
 
 def _keep(name: str, item: Item) -> None:
-    text = str(st.session_state.get(TEXT) or "")
+    text = str(st.session_state.get(f"{TEXT}_{name}") or "")
     if text.strip():
         skill_state.decide(name, item, "amend", text=text)
     else:

@@ -69,7 +69,8 @@ def attach(
     if known and labelled and not known & labelled and not several:
         raise LabelError(
             f"not one of the {len(labelled)} labels belongs to one of the {len(known)} traces: labels name "
-            f"{_examples(sorted(labelled))}; traces are called {_examples(sorted(known))}"
+            f"{_examples(sorted(labelled))}; traces are called {_examples(sorted(known))}. "
+            "Give the labels the ids of the traces, or add the traces they were made for"
         )
     outcomes = []
     for name in met:

@@ -209,7 +209,8 @@ def _tasks(digest: Digest) -> list[str]:
             "of a task, or a model as judge."
         )
     elif (both := _with_both_outcomes(digest)) < ENOUGH_TASKS:
-        found.append(f"Only {both} tasks have a passing and a failing trace; it takes {ENOUGH_TASKS} to count a cause.")
+        few = "No task has" if not both else "Only 1 task has" if both == 1 else f"Only {both} tasks have"
+        found.append(f"{few} a passing and a failing trace; it takes {ENOUGH_TASKS} to count a cause.")
     return found
 
 
