@@ -134,5 +134,7 @@ def test_a_second_look_is_written_down_beside_the_decision(ada: Reviewer) -> Non
     people = json.loads(made.provenance_json)["people"]
     assert people["second_look"]["agreed"] == 0 and len(people["second_look"]["looks"]) == 1
     assert b"Second look, without verdict and earlier answer, at 1 accepted change" in made.report_html
+    told = json.loads(made.provenance_json)["audits"]
+    assert {one["unit"] for one in told["result"]["sizes"]} == {"lines", "tokens"} and told["result"]["together"] == []
     assert people["people"][0]["decided"] == 3 and people["people"][0]["against"] == 0
     desk.close()

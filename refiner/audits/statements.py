@@ -5,7 +5,8 @@ Rules that say the same in wholly other words are not found here: that takes a r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from refiner.audits.added import prose_lines
@@ -35,12 +36,24 @@ def contradictions(changes: Sequence[Change]) -> list[Finding]:
 
     At most one finding for two lines, filed on the first of the two changes in the order given.
     """
-    added = [(change, [line for _, line in prose_lines(change)]) for change in changes]
-    found = []
+    return list(_contradictions(tuple(changes)))
+
+
+@lru_cache(maxsize=16)
+def _contradictions(changes: tuple[Change, ...]) -> tuple[Finding, ...]:
+    """Remembered: a page asks for the same set at every step of a person."""
+    added = [(change, [(line, _about(line)) for _, line in prose_lines(change)]) for change in changes]
+    found: list[Finding] = []
     for (one, ours), (other, theirs) in combinations(added, 2):
-        for line, their in ((a, b) for a in ours for b in theirs):
-            found += _between(one, other, line, their)
-    return found
+        for (line, about), (their, others) in ((a, b) for a in ours for b in theirs):
+            if len(about & others) > 1:  # what shares hardly a word says nothing to each other
+                found += _between(one, other, line, their)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _about(line: str) -> frozenset[str]:
+    return frozenset().union(*(part.about for part in _parts(line)))
 
 
 def _between(one: Change, other: Change, line: str, their: str) -> list[Finding]:
@@ -54,12 +67,12 @@ def _between(one: Change, other: Change, line: str, their: str) -> list[Finding]
     return []
 
 
-def _parts(line: str) -> Iterator[Said]:
+@lru_cache(maxsize=4096)
+def _parts(line: str) -> tuple[Said, ...]:
     """The sentences of a line, then the line as a whole when it has several."""
     parts = sentences(line)
-    yield from map(said, parts)
-    if len(parts) > 1:
-        yield said(line.strip())
+    whole = (said(line.strip()),) if len(parts) > 1 else ()
+    return (*map(said, parts), *whole)
 
 
 def _markdown(base: SkillVersion) -> list[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from refiner import audits, merge
 from refiner.audits.spec import limits
+from refiner.codec import to_plain
 from refiner.reporting.report import Report
 from refiner.types import Change, Decision, Finding
 
@@ -55,3 +57,10 @@ def fitness(report: Report, merged: merge.Merged, inside: Mapping[str, Change]) 
     found = tuple(one for one in report.findings if one.change_id in inside and one.kind != "spec")
     together = audits.contradictions(list(inside.values()))
     return Fitness(sizes, tuple(audits.check_spec(report.base, merged)), found, tuple(together))
+
+
+def as_plain(report: Report, merged: merge.Merged, inside: Mapping[str, Change]) -> dict[str, Any]:
+    """`{"changes": findings on every change, "result": sizes and what is said of the merged skill as a whole}`."""
+    measured = fitness(report, merged, inside)
+    whole = {"sizes": measured.sizes, "spec": measured.spec, "together": measured.together}
+    return {"changes": to_plain(report.findings), "result": {name: to_plain(part) for name, part in whole.items()}}

@@ -12,7 +12,7 @@ from typing import Any
 from refiner import merge, skills
 from refiner.codec import to_plain
 from refiner.errors import OutputError
-from refiner.reporting import calibration
+from refiner.reporting import calibration, fitness
 from refiner.reporting.analysts import ANALYST_NOTES as ANALYST_NOTES
 from refiner.reporting.heldout import as_plain
 from refiner.reporting.html import html_report
@@ -157,7 +157,12 @@ def _provenance(report: Report) -> Any:
     verdicts = {one.proposal_id: one for one in report.verdicts}
     names = report.names
     found = merge.provenance(report.merged, report.changes, proposals, verdicts, names)
-    told = {"held_out": as_plain(report), "calibration": calibration.as_plain(report.calibration)}
+    taken = {row.change.key: row.change for row in report.decided if row.taken}
+    told = {
+        "audits": fitness.as_plain(report, report.merged, taken),
+        "held_out": as_plain(report),
+        "calibration": calibration.as_plain(report.calibration),
+    }
     return {**found, **told, **travelling(report, report.merged, {})}
 
 

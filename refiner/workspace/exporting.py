@@ -12,7 +12,7 @@ from typing import Any
 from refiner import audits, merge, skills
 from refiner.codec import to_plain
 from refiner.merge import Merged
-from refiner.reporting import calibration
+from refiner.reporting import calibration, fitness
 from refiner.reporting.fitness import as_decided
 from refiner.reporting.heldout import as_plain
 from refiner.reporting.ledger import as_plain as ledger_plain
@@ -134,7 +134,15 @@ def _warnings(report: Report, shown: Review, merged: Merged) -> list[str]:
 
 def _inside(shown: Review) -> list[Change]:
     """The accepted changes as they were decided, in queue order."""
-    return [as_decided(item.row.change, item.decision) for item in shown.items if item.in_skill]
+    return [_as_decided(item) for item in _items(shown)]
+
+
+def _items(shown: Review) -> list[Item]:
+    return [item for item in shown.items if item.in_skill]
+
+
+def _as_decided(item: Item) -> Change:
+    return as_decided(item.row.change, item.decision)
 
 
 def _lines(log: list[Decision]) -> bytes:
@@ -161,6 +169,7 @@ def _provenance(report: Report, shown: Review, merged: Merged) -> dict[str, Any]
         "versions": report.versions,
         **merge.provenance(merged, report.changes, proposals, verdicts, report.names),
         "decisions": decided,
+        "audits": fitness.as_plain(report, merged, {item.change_id: _as_decided(item) for item in _items(shown)}),
         "held_out": as_plain(report),
         "calibration": calibration.as_plain(report.calibration),
         **travelling(report, merged, {item.row.change.key: _said(item) for item in shown.items if item.decision}),
