@@ -180,4 +180,6 @@ def test_a_foreign_history_comes_in_and_goes_out(capsys: pytest.CaptureFixture[s
     assert (folder / "SKILL.md").read_bytes() == skill("- old")
     assert ran(capsys, "export", "demo", "--target", folder.parent)[0] == 0
     assert (folder / ".skillup" / "history.jsonl").read_text() == f"{line}\n"
+    assert "in the log already" in ran(capsys, "import", "demo", "--target", folder.parent)[1]
     assert ran(capsys, "import", tmp_path)[0] == 1
+    assert ran(capsys, "import", "nothing")[0] == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from refiner.carried import written
+from refiner.carried import exposed, written
 from refiner.errors import Conflict, SkillError
 from refiner.installs.installing import install, outlook, rollback, status
 from refiner.installs.joining import join
 from refiner.installs.package import Package
 from refiner.installs.threeway import CHOICES, Choice, weave
+from refiner.reporting.heldout import as_plain
+from refiner.types import HeldOut, HeldOutCount
 from tests.installing import opened, package, skill, text
+from tests.reviewing import added, report
 
 BASE = b"one\ntwo\nthree\nfour\n"
 
@@ -247,3 +251,14 @@ TestLife = Life.TestCase
 TestLife.settings = settings(
     max_examples=12, stateful_step_count=8, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+def test_the_held_out_estimate_is_read_as_it_is_written() -> None:
+    made = report([(added("- More."),)])
+    snapshot = replace(made.snapshot, held_out_tasks=20, held_out_traces=80)
+    for covered, barred in ((0, True), (1, False)):
+        count = HeldOutCount("", 11, covered, 9, 3, None, None, "")
+        found = HeldOut("ada", "2026-01-01T00:00:00Z", 20, 80, (), count)
+        told = {"held_out": as_plain(replace(made, snapshot=snapshot, held_out=found))}
+        assert bool(exposed(told)) is barred
+    assert exposed({"held_out": as_plain(replace(made, snapshot=snapshot))}) is None

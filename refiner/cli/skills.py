@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     back.add_argument("--to", type=int, required=True, metavar="N", help="the version to bring back")
     _add_merge(command("merge", _merge, "put one skill into another; lines that both say are said once"))
     taken = command("import", _import, "take in the history that another tool kept, .skillup/history.jsonl")
-    taken.add_argument("source", type=Path, metavar="SOURCE", help="that file, or the skill's folder")
+    taken.add_argument("source", type=Path, metavar="SOURCE", help="that file, or the skill by name or folder")
     taken.add_argument("--name", metavar="SKILL", help="the skill it belongs to (default: the folder it lies in)")
     given = command("export", _export, "write the versions as such a history")
     given.add_argument("name", nargs="?", metavar="SKILL")
@@ -174,7 +174,8 @@ def _import(arguments: argparse.Namespace) -> int:
     from refiner.installs.places import pick, where_to
     from refiner.installs.store import store_of
 
-    file = history_file(arguments.source)
+    source = arguments.source
+    file = history_file(source if source.exists() else pick(str(source), arguments.target).folder)
     inside = file.parent.parent if file.parent.name == FOREIGN_HISTORY else None
     if arguments.target:
         folder = where_to(arguments.name or (inside or file.parent).resolve().name, arguments.target)
