@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 def draw(here: Opened) -> None:
     """The whole page for a finished refinement."""
+    if not here.report.clusterings:
+        words = (
+            "Too few attempts to group: this refinement went through the corrections one by one. They are in Review."
+        )
+        cards.empty("No map", words)
+        return
     runs = here.report.runs
     by_side = map_groups.groups(here.report, here.review)
     pictures, card = st.columns([7, 3], gap="medium")

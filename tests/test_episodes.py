@@ -197,6 +197,11 @@ def test_a_redo_starts_from_what_was_done_before_so_its_trace_holds_that_too() -
     ]
 
 
+def test_an_interrupted_attempt_is_no_try_that_the_next_could_be_compared_with() -> None:
+    stopped, redone = episodes.gather([episodes.cut(INTERRUPTION)], "mine").traces
+    assert stopped.task == redone.task and stopped.task_id != redone.task_id
+
+
 def conversations(*names: str, request: str = "Sort it") -> list[Trace]:
     return [talk(f"user: {request}", "tool sort: ok", "user: thanks", name=name) for name in names]
 

@@ -131,3 +131,5 @@ def test_from_an_uploaded_conversation_to_changes_to_review(
     rules = [item.row.rule for item in review.items if item.row.proposals]
     assert [item.row.result for item in review.items if item.row.proposals] == ["undecided", "undecided"]
     assert any("Use a formula instead of a number." in rule for rule in rules)
+    app = open_app(monkeypatch, workspace, "map", corpus=name, refinement=review.refinement_id)
+    assert not app.exception and "went through the corrections one by one" in words(app)

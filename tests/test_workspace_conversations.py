@@ -82,6 +82,22 @@ def test_cutting_again_adds_what_is_new_and_keeps_the_answers(workspace: Workspa
     assert kinds(workspace) == {"approval": 2, "correction": 1, "redo": 1}
 
 
+def test_the_attempts_start_from_the_skill_of_their_conversations_and_warn_in_their_own_words(
+    workspace: Workspace,
+) -> None:
+    workspace.set_skill("talks", {"SKILL.md": b"# Tables\n\n- Save early.\n"})
+    workspace.cut_conversations("talks")
+    workspace.accept_suggestions("talks episodes", ids(workspace)[:3])
+    view = workspace.corpus("talks episodes")
+    assert view.skill is not None and "Save early." in view.skill.text
+    assert view.warnings == (
+        "2 failing attempts are too few to compare: what the user corrected is proposed one by one, undecided, for you "
+        "to judge.",
+        "Attempts without an outcome: 1. Answer them under “Suggested”, or label them by hand.",
+    )
+    assert workspace.estimate("talks episodes", {}).warnings == view.warnings
+
+
 def test_a_removed_corpus_of_attempts_is_made_anew(workspace: Workspace) -> None:
     workspace.cut_conversations("talks")
     workspace.remove_corpus("talks episodes")

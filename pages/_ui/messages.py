@@ -126,11 +126,12 @@ def _part(part: Part, cited: Sequence[Range], needle: str, limit: int, *, alone:
 
 
 def feedback(outcome: Outcome, citations: Sequence[Citation] = ()) -> str:
-    """What the evaluator said of the run, cited places marked; empty when it said nothing."""
+    """What the evaluator, or a person, said of the run, cited places marked; empty when nobody said anything."""
     if not outcome.feedback:
         return ""
     text = f'<div class="rv-text">{marked(outcome.feedback, places(outcome.feedback, citations))}</div>'
-    head = "<header><b>evaluator</b><span class=rv-no>feedback</span></header>"
+    who = "person" if outcome.origin == "human" else "evaluator"
+    head = f"<header><b>{who}</b><span class=rv-no>feedback</span></header>"
     return f'<article class="rv-msg rv-evaluator">{head}<div class="rv-part">{text}</div></article>'
 
 

@@ -70,9 +70,11 @@ def strength(review: Review) -> str:
     results = [item.row.result for item in review.items]
     if not results or "supported" in results:
         return ""
+    undecided = results.count("undecided")
+    verb = "recurs" if undecided == 1 else "recur"
     return (
-        f"Nothing here is supported by counts alone: {count(results.count('undecided'), 'change')} recurs but no cause "
-        "could be measured, so the decision is yours. Runs of the same task with both outcomes would settle more."
+        f"Nothing here is supported by counts alone: {count(undecided, 'change')} {verb} but no cause could be "
+        "measured, so the decision is yours. Runs of the same task with both outcomes would settle more."
     )
 
 

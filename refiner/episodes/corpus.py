@@ -36,7 +36,8 @@ def gather(cuts: Iterable[Cut], corpus: str) -> Gathered:
     A corrected attempt leaves things as they are, and the next starts from there: its trace holds the steps of both, so
     that only what was added, never what need not be done again, can go with success.
     Two attempts at one request are one task, and so are equal requests of several conversations, unless a request
-    opens more than a quarter of them; then each conversation's is its own.
+    opens more than a quarter of them; then each conversation's is its own. An interrupted attempt is no try of its
+    task: what it did not do it might have done yet, so it is compared with no other.
     """
     cuts = list(cuts)
     common = _common(cuts)
@@ -58,12 +59,13 @@ def _common(cuts: Sequence[Cut]) -> frozenset[str]:
 def _trace(cut: Cut, episode: Episode, corpus: str, common: frozenset[str]) -> Trace:
     source, request = cut.source, folded(episode.task)
     parts = (source.external_id, request) if request in common else (request,)
+    stopped = ("interrupted",) if episode.sign == "interruption" else ()
     return Trace(
         corpus=corpus,
         external_id=f"{source.external_id}:e{episode.number}",
         format=source.format,
         task=episode.task,
-        task_id=text_key("task", *parts),
+        task_id=text_key("task", *parts, *stopped),
         task_id_origin="text",
         spans=tuple(replace(span, ordinal=place) for place, span in enumerate(_steps(cut, episode))),
         model=source.model,

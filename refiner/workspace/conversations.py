@@ -45,7 +45,9 @@ class Conversations:
             there = [one for one in self.corpora.entries() if one.id in known]
             if there:
                 return there[-1]
-            made = self.corpora.create(self.corpora.free_name(f"{entry.name} episodes"))
+            made = self.corpora.create(self.corpora.free_name(f"{entry.name} episodes"), episodes=True)
+            if self.corpora.skills.key(entry.id):
+                self.corpora.skills.set(made.id, self.corpora.skills.get(entry.id, entry.name))
             store.corpus_event(entry.id, "cut", {"into": made.id})
             return made
 

@@ -22,12 +22,16 @@ SAMPLE = "sample"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A corpus that is there. `id` is what its traces carry: a name that was used before comes back as `name/2`."""
+    """A corpus that is there. `id` is what its traces carry: a name that was used before comes back as `name/2`.
+
+    `episodes`: it holds attempts of conversations.
+    """
 
     id: str
     name: str
     scripted: bool
     opened: bool
+    episodes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Corpora:
             raise ConfigError(f'"{name}" is {what}, so nothing is added to it; create a corpus of your own')
         return entry
 
-    def create(self, name: str, *, scripted: bool = False, opened: bool = False) -> Entry:
+    def create(self, name: str, *, scripted: bool = False, opened: bool = False, episodes: bool = False) -> Entry:
         """Makes a corpus. Raises ConfigError when the name is taken or cannot be one."""
         name = " ".join(name.split())
         if not name or len(name) > LONGEST_NAME or _GENERATION in name or not name.isprintable():
@@ -75,8 +79,9 @@ class Corpora:
             if any(entry.name == name for entry in self.entries()):
                 raise ConfigError(f'there is a corpus "{name}" already; choose another name, or remove that one first')
             corpus = f"{name}{_GENERATION}{len(before) + 1}" if before else name
-            self.room.store.corpus_event(corpus, "created", {"scripted": scripted, "opened": opened})
-        return Entry(corpus, name, scripted, opened)
+            body = {"scripted": scripted, "opened": opened, "episodes": episodes}
+            self.room.store.corpus_event(corpus, "created", body)
+        return Entry(corpus, name, scripted, opened, episodes)
 
     def restore(self, corpus: str) -> Entry:
         """Brings a removed corpus back as it was."""
@@ -128,7 +133,7 @@ class Corpora:
             models=_counts(card.model for card in digest.cards if card.model),
             scripted=entry.scripted,
             skill=self.skills.view(entry.id),
-            warnings=() if entry.opened else tuple(warnings(digest)),
+            warnings=() if entry.opened else tuple(warnings(digest, entry)),
             disagreements=tuple(disagreements(digest)),
             revision=digest.revision,
             opened=entry.opened,
@@ -137,7 +142,8 @@ class Corpora:
     def _entry(self, corpus: str) -> Entry:
         events = self.room.store.corpus_events(corpus, "created")
         body = events[-1].body if events else {}
-        return Entry(corpus, _name(corpus), bool(body.get("scripted")), bool(body.get("opened")))
+        scripted, opened, episodes = (bool(body.get(name)) for name in ("scripted", "opened", "episodes"))
+        return Entry(corpus, _name(corpus), scripted, opened, episodes)
 
 
 def _name(corpus: str) -> str:
@@ -165,7 +171,7 @@ def failures_without_feedback(digest: Digest) -> int:
     return sum(outcome.status == "fail" and not outcome.feedback for outcome in outcomes)
 
 
-def warnings(digest: Digest) -> list[str]:
+def warnings(digest: Digest, entry: Entry) -> list[str]:
     """What to know before refining, a sentence each, the gravest first."""
     counts = statuses(digest)
     if not digest.cards:
@@ -175,7 +181,28 @@ def warnings(digest: Digest) -> list[str]:
             "No trace has an outcome yet, and outcomes are what is learned from: add a label file, label by hand, or "
             "cut conversations into episodes."
         ]
+    if entry.episodes:
+        return _attempts(digest, counts)
     return [*_sides(counts), *_tasks(digest), *_feedback(digest, counts)]
+
+
+def _attempts(digest: Digest, counts: dict[str, int]) -> list[str]:
+    """The same of attempts of conversations, whose tasks and feedback are the users' words by nature."""
+    found = []
+    if 0 < counts["fail"] < MIN_SIDE:
+        found.append(
+            f"{counts['fail']} failing attempts are too few to compare: what the user corrected is proposed one by "
+            "one, undecided, for you to judge."
+        )
+    elif (both := _with_both_outcomes(digest)) < ENOUGH_TASKS:
+        found.append(
+            f"Only {both} tasks have a failing and a passing attempt; it takes {ENOUGH_TASKS} to count a cause."
+        )
+    if counts["unknown"]:
+        found.append(
+            f"Attempts without an outcome: {counts['unknown']}. Answer them under “Suggested”, or label them by hand."
+        )
+    return found
 
 
 def _sides(counts: dict[str, int]) -> list[str]:

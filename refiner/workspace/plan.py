@@ -118,7 +118,7 @@ class Planner:
             calls=calls,
             tokens=expected["tokens"],
             money=expected["cost"],
-            warnings=(*warnings(digest), *_unknown_window(chosen)),
+            warnings=(*warnings(digest, entry), *_unknown_window(chosen)),
             blocked=_blocked(entry, len(digest.cards), failing + passing, running),
             currency=expected.get("currency", ""),
             prices_of=expected.get("prices_of", ""),

@@ -23,7 +23,7 @@ def corrected(request: ProposalRequest) -> Proposal | Shortfall:
     """The proposal for one correction; a shortfall when the user only refused and did not say what was wrong."""
     focus, group = request.focus, request.group
     words = said(request.members[0].outcome.feedback or "")
-    counts = f"{len(request.members)} traces of {group.tasks} tasks"
+    counts = f"{_count(len(request.members), 'attempt')} at {_count(group.tasks, 'task')}"
     if focus is None or (len(words.split()) < FEWEST and words.isascii()):
         told = f"The user refused the result and did not say what was wrong (“{group.label}”; {counts})."
         return Shortfall("failure", "near_miss", group.label, len(request.members), group.tasks, told)
@@ -75,3 +75,7 @@ def _afterwards(request: ProposalRequest) -> str:
 
 def _tools(items: list[Labelled] | tuple[Labelled, ...]) -> set[str]:
     return {span.name for item in items for span in item.trace.spans if span.kind == "tool_call"}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
