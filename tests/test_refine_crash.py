@@ -257,6 +257,7 @@ def test_ctrl_c_during_a_query_is_an_interruption_not_an_error(tmp_path: Path) -
     pressing.start()
     with Store.open(tmp_path / DATABASE) as store:
         with pytest.raises(KeyboardInterrupt), store.database.read() as cursor:
+            cursor.execute("SET threads = 1")  # else another thread may take the whole query, and this one only waits
             running.set()  # the query holds this thread before the other one gets to run
             cursor.execute("SELECT sum(sqrt(range)) FROM range(1000000000000)").fetchall()
         pressing.join()
