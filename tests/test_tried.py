@@ -117,3 +117,17 @@ def test_a_provenance_of_anything_breaks_nothing_and_of_nonsense_is_named() -> N
     assert len(vetoes(before(written(odd), {"SKILL.md": b"x"})["tried"])) == 1
     with pytest.raises(SkillError, match="not JSON"):
         before(b"{", {"SKILL.md": b"x"})
+
+
+def test_a_change_names_the_earlier_refinement_whose_line_it_touches() -> None:
+    from dataclasses import replace
+
+    from tests.reviewing import LINES, after, replaced, report
+
+    first = 10  # the line of the first step in the base
+    line = {"path": "SKILL.md", "change": "c", "refinement": "0123456789abcdef", "rationale": "It went wrong."}
+    rows = [{**line, "start_line": first + 2, "end_line": first + 2}, {**line, "start_line": 900, "end_line": 900}]
+    made = report([(replaced(2, "Other."),), (after(2, "- More."),), (replaced(LINES - 1, "Else."),)])
+    told = {row.rule: row.earlier for row in replace(made, before={"earlier": rows}).decided}
+    words = ("Line 12 of SKILL.md came in with refinement 01234567: It went wrong.",)
+    assert told == {"Other.": words, "More.": words, "Else.": ()}

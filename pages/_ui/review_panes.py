@@ -158,6 +158,8 @@ def proposal(review: Review, item: Item, go_to: Go) -> None:
         difference(review.refinement_id, item)
     if item.row.change.rationale:
         st.html(f'<h3>Why</h3><p class="rv-why">{esc(item.row.change.rationale)}</p>')
+    for words in item.row.earlier:
+        cards.line(words)
 
 
 def notes(review: Review, item: Item, go_to: Go) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from refiner import merge
 from refiner.ports import Labelled
+from refiner.reporting.earlier import earlier_words
 from refiner.snapshot import Snapshot
 from refiner.types import (
     BadRecord,
@@ -52,6 +53,8 @@ class Decided:
     result: str
     taken: bool
     why: str
+    earlier: tuple[str, ...] = ()
+    """Sentences on the lines it touches that an earlier refinement brought in."""
 
     @property
     def rule(self) -> str:
@@ -186,6 +189,7 @@ class Report:
             result=self.results[change.key] if verdicts or self._is_open(change) else NOT_GATED,
             taken=taken,
             why=why,
+            earlier=earlier_words(change, self.base, self.before.get("earlier", ())),
         )
 
 

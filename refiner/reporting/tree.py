@@ -145,6 +145,7 @@ def _change(row: Decided) -> dict[str, Any]:
         "left_out_because": row.why or None,
         "rule": row.rule,
         "rationale": row.change.rationale,
+        "touches": row.earlier,
         "edits": [{"id": edit.key, **to_plain(edit)} for edit in row.change.edits],
         "proposal_ids": row.change.proposal_ids,
         "proposals": [_proposal(one, verdicts) for one in row.proposals],
