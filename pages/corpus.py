@@ -17,6 +17,7 @@ from pages._ui import (
     session,
     startskill,
     suggested,
+    tables,
     talks,
     uploads,
 )
@@ -57,6 +58,7 @@ def show(view: CorpusView, known: Sequence[CorpusCard]) -> None:
     match "overview" if view.opened else choice(view):
         case "traces":
             uploads.traces(view.name)
+            tables.draw(view.name)
             uploads.report(view.name)
             with st.expander("What a file must look like", key="schema", expanded=not view.traces):
                 uploads.schema()

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
@@ -137,6 +137,7 @@ def convert(
     labelling: Labelling | None = None,
     *,
     task_key: str | None = None,
+    columns: Mapping[str, str] | None = None,
     overwrite: bool = False,
 ) -> Converted:
     """Writes `traces.jsonl`, `binary_rewards.json` and `feedback.json` into `out`; reading them gives equal traces.
@@ -153,7 +154,7 @@ def convert(
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
         with (draft / _LINES).open("w+b") as stream:
-            done = _converted(paths, _Draft(stream), draft, labelling, task_key)
+            done = _converted(paths, _Draft(stream), draft, labelling, task_key, columns)
         for name in FILES:
             os.replace(draft / name, out / name)
     except OSError as error:
@@ -164,10 +165,15 @@ def convert(
 
 
 def _converted(
-    paths: Sequence[Path], draft: _Draft, folder: Path, labelling: Labelling, task_key: str | None
+    paths: Sequence[Path],
+    draft: _Draft,
+    folder: Path,
+    labelling: Labelling,
+    task_key: str | None,
+    columns: Mapping[str, str] | None,
 ) -> Converted:
     seen = _Seen(labelling.threshold)
-    for record in ingest.read(paths, corpus=_CORPUS, task_key=task_key):
+    for record in ingest.read(paths, corpus=_CORPUS, task_key=task_key, columns=columns):
         if isinstance(record.item, Trace):
             draft.take(record.item)
             seen.scores[record.item.id] = labels.scores_of(record.item.meta) if labelling.score else {}

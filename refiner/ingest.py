@@ -6,14 +6,16 @@ The result depends on the content of the files alone, not on the order of files 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, get_args
 
+from refiner import columns as columns_
 from refiner import folders, registry, walking
 from refiner.errors import FormatError
 from refiner.file_reports import FileReport, counted
+from refiner.formats import table
 from refiner.growth import progress
 from refiner.ids import content_key, text_key
 from refiner.jsontext import sample
@@ -24,6 +26,7 @@ from refiner.types import BadRecord, EvaluatorNote, Outcome, Status, Trace
 from refiner.walking import HEAD, File
 
 _TRIES = 1000
+_TABLES = (".csv", ".tsv")
 _WANTED = (
     "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
     "sessions of Claude Code or Codex, Inspect logs, Who&When records, Reflexion and ReAct logs and notebooks, "
@@ -77,8 +80,11 @@ def load(
     corpus: str,
     task_key: str | None = None,
     threshold: Threshold | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Ingest:
     """Every trace of the files and folders, with tasks assigned. `threshold` re-judges scores found in the files.
+
+    `columns`: what a column of a table is, by field, where its name does not tell (see `refiner.columns`).
 
     Raises FormatError when a path does not exist, when a file named by the caller has nothing usable, or when no file
     of the folders has.
@@ -88,7 +94,7 @@ def load(
     with walking.found(paths) as there:
         skipped += there.refused
         for file in there.files:
-            name, found, problems = _collect(_read_file(file, Source(corpus, file.name, task_key)), threshold)
+            name, found, problems = _collect(_read_file(file, _source(corpus, file, task_key, columns)), threshold)
             bundles += found
             if name:
                 files.append(_report(file.name, name, found, problems))
@@ -109,17 +115,26 @@ def load(
     )
 
 
-def read(paths: Sequence[Path], *, corpus: str, task_key: str | None = None) -> Iterator[FileRecord]:
+def read(
+    paths: Sequence[Path], *, corpus: str, task_key: str | None = None, columns: Mapping[str, str] | None = None
+) -> Iterator[FileRecord]:
     """The items of all files, one file after the other, tasks not yet assigned. Raises FormatError like `load`."""
     with walking.found(paths) as there:
-        yield from read_found(there, corpus=corpus, task_key=task_key)
+        yield from read_found(there, corpus=corpus, task_key=task_key, columns=columns)
 
 
-def read_found(there: walking.Found, *, corpus: str, task_key: str | None = None) -> Iterator[FileRecord]:
+def read_found(
+    there: walking.Found, *, corpus: str, task_key: str | None = None, columns: Mapping[str, str] | None = None
+) -> Iterator[FileRecord]:
     """Like `read`, for files that were looked for already."""
     yield from (FileRecord(bad.path, "", bad) for bad in there.refused)
     for file in there.files:
-        yield from _read_file(file, Source(corpus, file.name, task_key))
+        yield from _read_file(file, _source(corpus, file, task_key, columns))
+
+
+def _source(corpus: str, file: File, task_key: str | None, columns: Mapping[str, str] | None) -> Source:
+    beside = folders.BesideFile(file.path.parent)
+    return Source(corpus, file.name, task_key, beside, tuple((columns or {}).items()))
 
 
 def assign_tasks(traces: Sequence[Trace]) -> tuple[Trace, ...]:
@@ -177,11 +192,10 @@ def _read_file(file: File, source: Source) -> Iterator[FileRecord]:
     if file.is_hidden:
         yield _skipped(file, "hidden")
         return
-    source = replace(source, beside=folders.BesideFile(file.path.parent))
     try:
         with file.path.open("rb") as stream:
             head = stream.read(HEAD)
-            known = registry.detect(head) or _detect_later(stream)
+            known = registry.detect(head) or _detect_later(stream) or _table(head, source)
             if known is not None:
                 stream.seek(0)
                 yield from _parsed(file, known, stream, source)
@@ -189,6 +203,12 @@ def _read_file(file: File, source: Source) -> Iterator[FileRecord]:
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", str(file.path)) from None
     yield _refused(file, head)
+
+
+def _table(head: bytes, source: Source) -> TraceFormat | None:
+    """The format of tables, for one with the columns that were given, whatever they are called."""
+    names = table.header(head)
+    return table.FORMAT if names and set(dict(source.columns).values()) & set(names) else None
 
 
 def _detect_later(stream: BinaryIO) -> TraceFormat | None:
@@ -225,6 +245,8 @@ def _refused(file: File, head: bytes) -> FileRecord:
         if head.strip()
         else "the file is empty"
     )
+    if not foreign and not labels and file.path.suffix.lower() in _TABLES and (names := table.header(head)):
+        reason = columns_.problem(columns_.guessed(names), names) or reason
     if file.named:
         raise FormatError(f"{reason}; looked for {_WANTED}", str(file.path))
     if labels or not (foreign or sample(head)):

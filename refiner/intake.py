@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from refiner import ingest, labels
+from refiner import columns, ingest, labels
 from refiner.config import RefineConfig
 from refiner.errors import LabelError
 from refiner.file_reports import skipped_words
@@ -43,7 +43,13 @@ class Intake:
 def take_in(config: RefineConfig, corpus: str) -> Intake:
     """Reads the files of a configuration. Raises FormatError or LabelError when there is nothing to learn from."""
     threshold = labels.Threshold(config.pass_at, config.lower_is_better)
-    loaded = ingest.load(config.traces, corpus=corpus, task_key=config.task_key, threshold=threshold)
+    loaded = ingest.load(
+        config.traces,
+        corpus=corpus,
+        task_key=config.task_key,
+        threshold=threshold,
+        columns=columns.read(config.columns),
+    )
     outcomes, warnings = _labels(config, loaded, corpus)
     traces = tuple(limited(loaded.traces, config.limit))
     return Intake(loaded, traces, outcomes, loaded.notes, (*warnings, *skipped_words(loaded.skipped)))

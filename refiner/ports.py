@@ -227,13 +227,15 @@ class Beside(Protocol):
 class Source:
     """Where bytes come from: the corpus they go to, and a relative name for messages and ids (never used to detect).
 
-    `beside`: for formats of which a trace lies in several files.
+    `beside`: for formats of which a trace lies in several files. `columns`: for tables, (field, column) pairs that are
+    given rather than guessed (see `refiner.columns`).
     """
 
     corpus: str
     path: str
     task_key: str | None = None
     beside: Beside | None = None
+    columns: tuple[tuple[str, str], ...] = ()
 
 
 class TraceFormat(Protocol):

@@ -126,6 +126,19 @@ class SuggestionRow:
     last_answer: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """A table before it is taken in: its columns, what they are taken for, and the first runs that this gives.
+
+    `problem`: why it cannot be read like that, in words; None when it can.
+    """
+
+    columns: tuple[str, ...]
+    mapping: dict[str, str]
+    samples: tuple[Trace, ...] = ()
+    problem: str | None = None
+
+
 def csv_text(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """A CSV text that no spreadsheet runs: a cell that starts like a formula gets a leading apostrophe."""
     import csv

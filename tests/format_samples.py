@@ -6,6 +6,7 @@ Each holds two traces or more, a call with its observation, and a picture in bas
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import json
 import zipfile
@@ -514,6 +515,17 @@ def spreadsheet_bench() -> bytes:
     return lines(spreadsheet_task("13-1"), spreadsheet_task("59196"))
 
 
+def table() -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["run_id", "step", "role", "tool", "arguments", "content", "outcome"])
+    for run, outcome in (("r1", "pass"), ("r2", "fail")):
+        writer.writerow([run, 1, "user", "", "", f"Repot it\n{URI}", ""])
+        writer.writerow([run, 2, "", "repot", '{"plant": "fern"}', "Error: no pot", ""])
+        writer.writerow([run, 3, "assistant", "", "", "There is no pot.", outcome])
+    return out.getvalue().encode()
+
+
 SAMPLES: dict[str, bytes] = {
     "canonical": canonical(),
     "chat": chat(),
@@ -530,6 +542,7 @@ SAMPLES: dict[str, bytes] = {
     "react-notebook": react_notebook(),
     "spreadsheet-bench": spreadsheet_bench(),
     "swe-agent": swe_agent(),
+    "table": table(),
     "react-text": REACT.encode(),
     "reflexion": reflexion(),
     "tau-bench": tau_bench(),
@@ -541,5 +554,5 @@ SAMPLES: dict[str, bytes] = {
 
 WITHOUT_CALLS = {"reflexion", "terminal-bench"}
 """Formats that record no tool calls."""
-AS_TEXT = {"react-text"}
+AS_TEXT = {"react-text", "table"}
 """Formats that are no JSON."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refiner import codec
-from refiner.cli.console import safe
+from refiner.cli.console import COLUMNS, safe
 from refiner.file_reports import skipped_words
 
 if TYPE_CHECKING:
@@ -27,16 +27,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")
     parser.add_argument("--task-key", metavar="FIELD", help="the field that names the task")
     parser.add_argument("--overwrite", action="store_true", help="replace the three files where they exist")
+    parser.add_argument("--columns", metavar="TEXT", help=COLUMNS)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from refiner import convert, labels
+    from refiner import columns, convert, labels
 
     threshold = labels.Threshold(arguments.pass_at, arguments.lower_is_better)
     labelling = convert.Labelling(arguments.rewards, arguments.feedback, arguments.score, threshold)
     done = convert.convert(
-        arguments.paths, arguments.out, labelling, task_key=arguments.task_key, overwrite=arguments.overwrite
+        arguments.paths,
+        arguments.out,
+        labelling,
+        task_key=arguments.task_key,
+        columns=columns.read(arguments.columns),
+        overwrite=arguments.overwrite,
     )
     if arguments.json:
         print(json.dumps({"traces": done.traces, **codec.to_plain(done)}, indent=2))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from refiner import codec
 from refiner.cli.app import DATABASE
-from refiner.cli.console import safe, table
+from refiner.cli.console import COLUMNS, safe, table
 
 if TYPE_CHECKING:
     from refiner.views import IngestReport
@@ -27,19 +27,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--score", metavar="NAME", help="the score of the traces that says how they ended")
     parser.add_argument("--pass-at", type=float, default=1.0, metavar="X", help="a score passes from here (default 1)")
     parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")
+    parser.add_argument("--columns", metavar="TEXT", help=COLUMNS)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from refiner import columns
     from refiner.labels import Threshold
     from refiner.workspace.desk import Workspace
 
     arguments.db.parent.mkdir(parents=True, exist_ok=True)
     threshold = Threshold(arguments.pass_at, arguments.lower_is_better)
+    mapping = columns.read(arguments.columns)
     desk = Workspace.open(arguments.db)
     try:
         _make(desk, arguments.corpus)
-        report = desk.ingest_files(arguments.corpus, arguments.paths, task_key=arguments.task_key, threshold=threshold)
+        report = desk.ingest_files(
+            arguments.corpus, arguments.paths, task_key=arguments.task_key, columns=mapping, threshold=threshold
+        )
         if arguments.score is not None:
             taken = desk.use_score(arguments.corpus, arguments.score, threshold)
             report = replace(report, labels=max(report.labels, taken))

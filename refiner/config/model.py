@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
+from refiner import columns
 from refiner.config.endpoints import UNNAMED, WINDOW, host_of, known_window, refuse_incomplete, without_query
 from refiner.config.presets import ABLATIONS, PACKAGED_EMBEDDER, PRESETS, Gate, Preset
 from refiner.config.settings import Limit, Spec, coerce, setting, specs_of
@@ -117,6 +118,12 @@ class RefineConfig:
     score: str | None = setting(
         None, "text", "the score that says how a trace ended, of those that the traces carry", identity=False
     )
+    columns: str | None = setting(
+        None,
+        "text",
+        'what the columns of a table are, as "trace=run,role=who,output=words", where names do not tell',
+        identity=False,
+    )
     pass_at: float = setting(
         None,
         "number",
@@ -199,6 +206,7 @@ class RefineConfig:
                 self._set(setting_name, value)
 
     def _check_together(self) -> None:
+        columns.read(self.columns)
         if self.score is None and not _SCORE.holds(self.pass_at):
             raise ConfigError(f"pass_at: {self.pass_at!r} is out of range; it must be {_SCORE.words}")
         if not (self.use_positive or self.use_negative):

@@ -65,11 +65,12 @@ def record_of(trace: Trace) -> dict[str, Any]:
         **({"task_id": trace.task_id} if trace.task_id_origin == "file" else {}),
         "task": trace.task or False,
         **{key: value for key, value in stated.items() if value},
-        "spans": [_span_record(span) for span in trace.spans],
+        "spans": [span_record(span) for span in trace.spans],
     }
 
 
-def _span_record(span: Span) -> dict[str, Any]:
+def span_record(span: Span) -> dict[str, Any]:
+    """The span as it stands in a record, see `record_of`."""
     error = span.error if span.error is not None else False if failed(span.output) else None
     facts = {"role": span.role or None, "error": error, "parent_id": span.parent}
     return {

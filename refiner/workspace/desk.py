@@ -17,7 +17,7 @@ from refiner.reporting.report import Report
 from refiner.skills import skeleton
 from refiner.skills.loading import HISTORY, PROVENANCE
 from refiner.types import Status
-from refiner.views import CorpusCard, CorpusView, Estimate, IngestReport, LabelRow, SkillView, Upload
+from refiner.views import CorpusCard, CorpusView, Estimate, IngestReport, LabelRow, SkillView, TableView, Upload
 from refiner.workspace.asking import Asking
 from refiner.workspace.conversation_desk import ConversationDesk
 from refiner.workspace.conversations import Conversations
@@ -42,6 +42,7 @@ from refiner.workspace.sample import Sample
 from refiner.workspace.scoring import Scoring
 from refiner.workspace.startskill import MAIN, StartSkills, from_files, from_uploads
 from refiner.workspace.suggesting import Suggesting
+from refiner.workspace.tables import look
 from refiner.workspace.taking import Reading, Taking
 from refiner.workspace.tools import warm_up
 
@@ -122,17 +123,34 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
         """The name of the scripted sample corpus, loaded with its labels and skill unless it is there."""
         return Sample(self._corpora, self._taking).load()
 
-    def ingest(self, name: str, uploads: Sequence[Upload], *, task_key: str | None = None) -> IngestReport:
+    def ingest(
+        self,
+        name: str,
+        uploads: Sequence[Upload],
+        *,
+        task_key: str | None = None,
+        columns: Mapping[str, str] | None = None,
+    ) -> IngestReport:
         """Adds traces and label files to a corpus; what cannot be used is in the report, with its reason."""
-        return self._taking.take(self._corpora.own(name), uploads, Reading(task_key))
+        return self._taking.take(self._corpora.own(name), uploads, Reading(task_key, columns=columns))
 
     def ingest_files(
-        self, name: str, paths: Sequence[Path], *, task_key: str | None = None, threshold: Threshold | None = None
+        self,
+        name: str,
+        paths: Sequence[Path],
+        *,
+        task_key: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        threshold: Threshold | None = None,
     ) -> IngestReport:
         """Like `ingest`, for files and folders of this machine, read where they lie and however large they are."""
         grade = threshold or Threshold()
-        reading = Reading(task_key, grade.pass_at, grade.lower_is_better)
+        reading = Reading(task_key, grade.pass_at, grade.lower_is_better, columns)
         return self._taking.take_files(self._corpora.own(name), paths, reading)
+
+    def look_at_table(self, upload: Upload, columns: Mapping[str, str] | None = None) -> TableView:
+        """A table before it is taken in: columns, what they are taken for, three runs as that would give them."""
+        return look(upload, columns)
 
     def last_upload(self, name: str) -> IngestReport | None:
         """The report of the latest upload or label file, or None."""

@@ -30,6 +30,7 @@ ELSEWHERE = {
     "output_dir": "export on the skill page",
     "db": "choose the database when the app is started",
     "task_key": "name it when traces are added",
+    "columns": "say it when traces are added",
     "score": "choose it when labels are added",
     "pass_at": "choose it when labels are added",
     "lower_is_better": "choose it when labels are added",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ class Reading:
     task_key: str | None = None
     pass_at: float = 1.0
     lower_is_better: bool = False
+    columns: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,9 @@ class Taking:
             root.mkdir()
             unpacked = Unpacked(root, self.limits).take(uploads)
             label_files = _apart(unpacked, beside)
-            read = self._read(entry, ingest.read([root], corpus=entry.id, task_key=reading.task_key))
+            read = self._read(
+                entry, ingest.read([root], corpus=entry.id, task_key=reading.task_key, columns=reading.columns)
+            )
             report = _report(read, unpacked.files, label_files, unpacked.rejected)
             report = self._all_labels(entry, [beside / name for name in label_files], reading, report)
         return self._kept(entry, report)
@@ -59,7 +62,9 @@ class Taking:
         with walking.found(paths) as there:
             label_files = [file for file in there.files if not file.is_hidden and _is_labels(file.path)]
             rest = replace(there, files=[file for file in there.files if file not in label_files])
-            read = self._read(entry, ingest.read_found(rest, corpus=entry.id, task_key=reading.task_key))
+            read = self._read(
+                entry, ingest.read_found(rest, corpus=entry.id, task_key=reading.task_key, columns=reading.columns)
+            )
             report = _report(read, list(read.formats), ())
             report = self._all_labels(entry, [file.path for file in label_files], reading, report)
         return self._kept(entry, report)
