@@ -31,6 +31,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "model": ("model", "model_name"),
 }
 """The fields, each with the names of columns that stand for it, the likeliest first."""
+HELP = 'what the columns of a table are, as "trace=run,role=who,output=words", where names do not tell'
 WORDS = {
     "trace": "names the run",
     "task": "names the task",

@@ -10,8 +10,6 @@ from typing import Any
 
 from refiner.engine import Event, Notice, StageEnded, StageProgress, StageStarted, StepFailed
 
-COLUMNS = 'which column of a table is what, as "trace=run,role=who,output=words", where names do not tell'
-
 STAGES = {
     "contrast": "contrast",
     "summarise": "summaries",

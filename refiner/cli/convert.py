@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refiner import codec
-from refiner.cli.console import COLUMNS, safe
+from refiner.cli.console import safe
+from refiner.columns import HELP
 from refiner.file_reports import skipped_words
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")
     parser.add_argument("--task-key", metavar="FIELD", help="the field that names the task")
     parser.add_argument("--overwrite", action="store_true", help="replace the three files where they exist")
-    parser.add_argument("--columns", metavar="TEXT", help=COLUMNS)
+    parser.add_argument("--columns", metavar="TEXT", help=HELP)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

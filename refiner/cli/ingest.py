@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from refiner import codec
 from refiner.cli.app import DATABASE
-from refiner.cli.console import COLUMNS, safe, table
+from refiner.cli.console import safe, table
+from refiner.columns import HELP
 
 if TYPE_CHECKING:
     from refiner.views import IngestReport
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--score", metavar="NAME", help="the score of the traces that says how they ended")
     parser.add_argument("--pass-at", type=float, default=1.0, metavar="X", help="a score passes from here (default 1)")
     parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")
-    parser.add_argument("--columns", metavar="TEXT", help=COLUMNS)
+    parser.add_argument("--columns", metavar="TEXT", help=HELP)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 

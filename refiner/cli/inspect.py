@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from refiner.cli.console import COLUMNS, safe, table
+from refiner.cli.console import safe, table
+from refiner.columns import HELP
 from refiner.file_reports import counted, skipped_words
 from refiner.types import TaskIdOrigin, Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="trace files or folders")
-    parser.add_argument("--columns", metavar="TEXT", help=COLUMNS)
+    parser.add_argument("--columns", metavar="TEXT", help=HELP)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

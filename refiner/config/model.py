@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from refiner import columns
+from refiner.columns import HELP as COLUMNS_HELP
 from refiner.config.endpoints import UNNAMED, WINDOW, host_of, known_window, refuse_incomplete, without_query
 from refiner.config.presets import ABLATIONS, PACKAGED_EMBEDDER, PRESETS, Gate, Preset
 from refiner.config.settings import Limit, Spec, coerce, setting, specs_of
@@ -26,6 +27,7 @@ _RATE = Limit("above 0 and below 1", lambda value: 0 < value < 1)
 _ODD = Limit("an odd number from 1 on", lambda value: value >= 1 and value % 2 == 1)
 _WINDOW = Limit("8000 or more (6000 are kept for the reply)", lambda value: value >= 8000)
 
+_PASSES = "1; 0 where lower is better"
 WORKERS_MODEL = 16
 """Calls at a time to a model, as published."""
 
@@ -115,21 +117,9 @@ class RefineConfig:
         "offline", "choice", "who reads the evidence; offline needs no key and no network", choices=("offline", "model")
     )
     task_key: str | None = setting(None, "text", "the field of a record that names its task")
-    score: str | None = setting(
-        None, "text", "the score that says how a trace ended, of those that the traces carry", identity=False
-    )
-    columns: str | None = setting(
-        None,
-        "text",
-        'what the columns of a table are, as "trace=run,role=who,output=words", where names do not tell',
-        identity=False,
-    )
-    pass_at: float = setting(
-        None,
-        "number",
-        "the score from which a trace passes (from 0 to 1 without --score)",
-        derived="1; 0 where lower is better",
-    )
+    score: str | None = setting(None, "text", "the score of the traces that says how they ended", identity=False)
+    columns: str | None = setting(None, "text", COLUMNS_HELP, identity=False)
+    pass_at: float = setting(None, "number", "the score that passes (0 to 1 without --score)", derived=_PASSES)
     lower_is_better: bool = setting(False, "switch", "scores: lower is better")
     seed: int = setting(42, "whole", "the seed of everything drawn by chance", limit=_AT_LEAST_0)
     holdout: float | None = setting(
