@@ -48,9 +48,9 @@ def test_many_small_batches_give_what_one_gives(tmp_path: Path) -> None:
     for name, sample in SAMPLES.items():
         (given / name).mkdir(parents=True)
         (given / name / "a.dat").write_bytes(sample)
-    put(given / "b.jsonl", *(record(f"r{n}", *"xy"[: n % 3], "z", outcome="pass", feedback="ok") for n in range(30)))
-    put(given / "c.jsonl", *(record(f"r{n}", *"xy"[: n % 3], "z", "more") for n in range(0, 30, 5)))
-    put(given / "d.jsonl", *(record(f"r{n}", *"xy"[: n % 3]) for n in range(1, 30, 2) if n % 3))
+    put(given / "b.jsonl", *(record(f"x{n}", *"xy"[: n % 3], "z", outcome="pass", feedback="ok") for n in range(30)))
+    put(given / "c.jsonl", *(record(f"x{n}", *"xy"[: n % 3], "z", "more") for n in range(0, 30, 5)))
+    put(given / "d.jsonl", *(record(f"x{n}", *"xy"[: n % 3]) for n in range(1, 30, 2) if n % 3))
     whole = streamed(tmp_path, 10**9, given)
     assert streamed(tmp_path, 1, given)[1] == whole[1]
     assert whole[0].added > 40 and whole[0].grown and not whole[0].conflicts
