@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages._ui import cards, session
 from pages._ui.skill_state import Shown
-from pages._ui.text import count, esc
+from pages._ui.text import esc
 from refiner.reporting.ledger import people_words, rows, second_words
 
 
@@ -26,5 +26,4 @@ def draw(found: Shown) -> None:
         f'<table class="sk-held plain"><thead>{head}</thead><tbody>{body}</tbody></table></details>'
     )
     if ledger.due:
-        waits = f"{count(len(ledger.due), 'accepted change')} {'waits' if len(ledger.due) == 1 else 'wait'}"
-        session.link("review", f"{waits} for a second look", icon=":material/visibility:", view="second")
+        session.link("review", f"Second look: {len(ledger.due)}", icon=":material/visibility:", view="second")

@@ -10,7 +10,7 @@ from refiner.gate.heldout import clopper_pearson
 from refiner.reporting.ledger import rate
 from refiner.types import Calibration, Spotted
 
-DETERMINISTIC = "deterministic: the offline gate counts and asks nobody, so equal input gives equal verdicts."
+DETERMINISTIC = "deterministic. The offline gate counts and asks nobody, so equal input gives equal verdicts."
 NEVER = "This gate was never calibrated: how often its verdicts flip on equal input is not known."
 
 
