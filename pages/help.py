@@ -29,7 +29,15 @@ WORDS = (
     ("Feedback", "A sentence on what went wrong in a run."),
     ("Refinement", "One pass over a corpus: groups of runs, proposals, their evidence, and changes to the skill."),
     ("Change", "What you accept or reject: one or more edits that stand or fall together."),
-    ("Held out", "Tasks kept aside. Nothing is learned from them."),
+    (
+        "Held out",
+        "Tasks kept aside. Nothing is learned from them; opened once, on purpose, they say how far the changes reach.",
+    ),
+    (
+        "Counter-example",
+        "A run that speaks against a change: it ended the other way, or shows the behaviour and passed.",
+    ),
+    ("Second look", "A sample of accepted changes shown anew, without verdict and earlier answer."),
 )
 VERDICTS = (
     ("Supported", "The difference between failing and passing runs of the same tasks is too large to be chance."),

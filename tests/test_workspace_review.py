@@ -14,15 +14,16 @@ from pathlib import Path
 
 import pytest
 from corpus import RULE, call, lines, run, workbook
+from corpus import refiner as command
 from reviewing import added, report
 from rooms import Clock, Reviewer, fill, opened, refine, refined, upload
 
 import refiner
 from refiner import codec, merge, skills
 from refiner.errors import ConfigError, DecisionRefused, StoreError
+from refiner.reporting.neighbours import behind_change
 from refiner.types import Decision
 from refiner.workspace import Workspace
-from refiner.workspace.evidence import behind_change
 from refiner.workspace.reports import Stored
 
 
@@ -416,3 +417,16 @@ def test_every_counted_run_has_its_witness_and_the_report_names_them(ada: Review
     told = change["proposals"][0]["verdict"]["contrast"]
     assert (told["failures_with"], told["failures"], told["m"]) == (8, contrast.failures, contrast.m)
     assert told["runs_that_show_it"] == [one.item.trace.external_id for one in found["failing with it"]]
+
+
+def test_counter_examples_stand_in_the_report_and_the_provenance(ada: Reviewer, tmp_path: Path) -> None:
+    item = ada.item("supported")
+    shown = [one.external_id for one in ada.workspace.nearest_opposite(ada.refinement_id, item.change_id)]
+    assert len(shown) == 5
+    made = ada.workspace.exports(ada.refinement_id)
+    assert json.loads(made.provenance_json)["counter_examples"][item.change_id] == shown
+    assert f"Nearest runs of the other outcome: {', '.join(shown)}".encode() in made.report_html
+    out = tmp_path / "out"
+    command("refine", *workbook().write(tmp_path / "in"), "--out", out)
+    told = json.loads((out / "combined" / "provenance.json").read_text())["counter_examples"]
+    assert told[item.change_id] == shown

@@ -70,7 +70,7 @@ def html_report(
     parts = [
         _head(report, standings, review is None),
         _glance(standings, nobody=review is None),
-        _changes(standings, report.runs, nobody=review is None),
+        _changes(report, standings, report.runs, nobody=review is None),
         html_map.section(report, report.names, {one.row.change.key: one.anchor for one in standings}),
         _diff(report, merged, numbers),
         html_heldout.section(report, standings),
@@ -186,7 +186,7 @@ def _merged_tag(standing: Standing) -> str:
     return tag("accepted", "in") if standing.row.taken else tag("open", "left out")
 
 
-def _changes(standings: Sequence[Standing], items: Mapping[str, Labelled], *, nobody: bool) -> str:
+def _changes(report: Report, standings: Sequence[Standing], items: Mapping[str, Labelled], *, nobody: bool) -> str:
     if not standings:
         words = "No change is proposed. What fell short, and by how much, is listed below."
         return f'<section><h2>Changes</h2><p class="empty">{words}</p></section>'
@@ -197,11 +197,11 @@ def _changes(standings: Sequence[Standing], items: Mapping[str, Labelled], *, no
         ]
     else:
         groups = [(*words, [one for one in standings if one.state == state]) for state, words in STATES.items()]
-    return "".join(_group(head, words, group, items) for head, words, group in groups if group)
+    return "".join(_group(report, head, words, group, items) for head, words, group in groups if group)
 
 
-def _group(head: str, words: str, group: Sequence[Standing], items: Mapping[str, Labelled]) -> str:
-    articles = "".join(html_changes.article(one, items) for one in group)
+def _group(report: Report, head: str, words: str, group: Sequence[Standing], items: Mapping[str, Labelled]) -> str:
+    articles = "".join(html_changes.article(one, items, report.nearest.get(one.row.change.key, ())) for one in group)
     return f"<section><h2>{head} <small>{plural(len(group), 'change')}, {words}</small></h2>{articles}</section>"
 
 

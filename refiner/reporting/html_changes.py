@@ -71,7 +71,7 @@ def _ended(text_: str) -> str:
     return text_ if not text_ or text_.endswith("\n") else text_ + "\n"
 
 
-def article(standing: Standing, items: Mapping[str, Labelled]) -> str:
+def article(standing: Standing, items: Mapping[str, Labelled], nearest: Sequence[str] = ()) -> str:
     """One change with all its evidence and, when somebody decided on it, who and why."""
     row, names = standing.row, {key: item.trace.external_id for key, item in items.items()}
     result = row.result.replace(" ", "-")
@@ -85,6 +85,7 @@ def article(standing: Standing, items: Mapping[str, Labelled]) -> str:
         *map(_edit, _edits(standing)),
         f'<p class="why">{coded(row.change.rationale)}</p>',
         *(_verdict(verdict, items, names) for verdict in row.verdicts),
+        *(f'<p class="id">Nearest runs of the other outcome: {text(", ".join(nearest))}</p>' for _ in nearest[:1]),
         _sources(row, names),
     ]
     return f'<article id="{standing.anchor}" data-change="{attribute(row.change.key)}">{"".join(parts)}</article>'

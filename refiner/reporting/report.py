@@ -93,6 +93,8 @@ class Report:
     """What the held-out tasks say, once a person has opened them."""
     calibration: Calibration | None = None
     """How steady the gate's verdicts are, once that was measured."""
+    nearest: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By change the external ids of the nearest traces of the other outcome, where they were looked up."""
     before: dict[str, Any] = field(default_factory=dict)
     """What the base's provenance says of earlier refinements: `tried` and `earlier` rows; empty when it has none."""
 

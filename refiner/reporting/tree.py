@@ -160,6 +160,7 @@ def _provenance(report: Report) -> Any:
     found = merge.provenance(report.merged, report.changes, proposals, verdicts, names)
     taken = {row.change.key: row.change for row in report.decided if row.taken}
     told = {
+        "counter_examples": report.nearest,
         "audits": fitness.as_plain(report, report.merged, taken),
         "held_out": as_plain(report),
         "calibration": calibration.as_plain(report.calibration),

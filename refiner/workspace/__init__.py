@@ -27,10 +27,9 @@ from refiner.strategies import Strategy, cluster, fitting
 from refiner.types import Outcome, Refinement, SkillVersion, Trace
 from refiner.workspace.assembling import assemble as assemble
 from refiner.workspace.assembling import before_of, remembering
-from refiner.workspace.calibrating import with_calibration
+from refiner.workspace.completing import completed
 from refiner.workspace.folder import DATABASE as DATABASE
 from refiner.workspace.folder import prepare as prepare
-from refiner.workspace.seal import with_held_out
 from refiner.workspace.tools import engine_for
 from refiner.workspace.tools import tools_for as tools_for
 from refiner.workspace.usage import Meter, expected_of, expected_words, meter_of, metered, shown_size, usage_of
@@ -172,7 +171,7 @@ class Session:
         usage = usage_of(self.store.events(refinement_id))
         ran = (snapshot, records, seconds, failed, usage, self.before)
         report = assemble(refinement_id, made, self.config, inputs, *ran)
-        report = with_calibration(self.store, with_held_out(self.store, report))
+        report = completed(self.store, report, records)
         write_tree(report, self.config.out)
         return report
 
@@ -235,7 +234,7 @@ def recall(store: Store, refinement_id: str) -> Report:
     inputs = codec.from_plain(Inputs, started["inputs"])
     ran = (snapshot, records, finished, failures(store, records), usage_of(events), started.get("before", {}))
     report = assemble(refinement_id, made, config, inputs, *ran)
-    return with_calibration(store, with_held_out(store, report))
+    return completed(store, report, records)
 
 
 def failures(store: Store, records: RefinementRecords) -> tuple[str, ...]:

@@ -69,8 +69,8 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
         self._seal = Seal(self._deciding)
         self._ledgers = Ledgers(self._deciding)
         self._gates = Gates(self._reports, self._running)
-        self._exporting = Exporting(room, self._deciding, self._seal, self._ledgers, self._gates)
         self._evidence = Evidence(self._corpora, self._reports)
+        self._exporting = Exporting(room, self._deciding, self._seal, self._ledgers, self._gates, self._evidence)
 
     @classmethod
     def open(

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from refiner.errors import RefinerError, StoreError
 from refiner.ports import Labelled
 from refiner.reporting.counted import Counted, counted
+from refiner.reporting.neighbours import Neighbours, citations
 from refiner.reporting.report import Decided, Report
-from refiner.sides import other, side_of
-from refiner.types import Citation, Outcome
+from refiner.types import Outcome
 from refiner.views import TraceView
 from refiner.workspace.corpora import Corpora
 from refiner.workspace.reports import Reports
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = dict[str, NDArray[np.float32]]
 
 
 @dataclass(slots=True)
@@ -30,7 +22,7 @@ class Evidence:
 
     corpora: Corpora
     reports: Reports
-    kept: tuple[Report, Vectors] | None = field(default=None)
+    kept: Neighbours | None = field(default=None)
     runs: tuple[Report, str, dict[str, tuple[Counted, ...]]] | None = field(default=None)
 
     def trace(self, trace_id: str, refinement_id: str | None) -> TraceView:
@@ -49,16 +41,15 @@ class Evidence:
         """The training traces of the other outcome that are nearest to those behind a change: same tasks first."""
         report = self.reports.report(refinement_id)
         row = _row(report, change_id)
-        behind = behind_change(report, row)
-        sides = {proposal.side for proposal in row.proposals} or {"failure"}
-        wanted = other(sorted(sides)[0])
-        opposite = [(key, item.trace) for key, item in report.runs.items() if side_of(item) == wanted]
-        tasks = {item.trace.task_id for item in behind}
-        near = self._nearness(report, behind)
-        first = heapq.nsmallest(
-            n, opposite, key=lambda one: (one[1].task_id not in tasks, -near.get(one[0], -2.0), one[1].external_id)
-        )
-        return [_view(report.runs[key], report) for key, _ in first]
+        return [_view(item, report) for item in self.neighbours(refinement_id).opposite(row, n)]
+
+    def neighbours(self, refinement_id: str) -> Neighbours:
+        """What lies near what in a refinement; remembered for one."""
+        report = self.reports.report(refinement_id)
+        kept = self.kept
+        if kept is None or kept.report is not report:
+            kept = self.kept = Neighbours.of(report, self.reports.vectors(refinement_id))
+        return kept
 
     def counted(self, refinement_id: str, change_id: str) -> dict[str, tuple[Counted, ...]]:
         """The counted runs of a change by group; empty when its behaviour was not counted."""
@@ -88,27 +79,6 @@ class Evidence:
         made = (one.key for one in reversed(self.reports.store.refinements(trace.corpus)))
         return [next((one for one in made if self.reports.is_reviewable(one)), "")]
 
-    def _nearness(self, report: Report, behind: Sequence[Labelled]) -> dict[str, float]:
-        """Cosine similarity of every embedded trace to the middle of those behind a change; empty without vectors."""
-        import numpy as np
-
-        vectors = self._vectors(report)
-        known = [vectors[item.trace.id] for item in behind if item.trace.id in vectors]
-        if not known:
-            return {}
-        middle = np.mean(np.stack(known), axis=0)
-        names = list(vectors)
-        scores = np.stack([vectors[name] for name in names]) @ middle
-        return dict(zip(names, map(float, scores), strict=True))
-
-    def _vectors(self, report: Report) -> Vectors:
-        import numpy as np
-
-        if self.kept is None or self.kept[0] is not report:
-            found = self.reports.vectors(report.refinement_id)
-            self.kept = report, {one.trace_id: np.frombuffer(one.vector, dtype="<f4") for one in found}
-        return self.kept[1]
-
 
 def _row(report: Report, change_id: str) -> Decided:
     """The change. Raises StoreError when the refinement has none of that id."""
@@ -118,34 +88,9 @@ def _row(report: Report, change_id: str) -> Decided:
     return row
 
 
-def behind_change(report: Report, row: Decided) -> list[Labelled]:
-    """The traces a change comes from: the members of its clusters, else those that its verdicts and quotes name."""
-    groups = {key for proposal in row.proposals for key in proposal.groups}
-    members = {
-        trace_id
-        for clustering in report.clusterings
-        for cluster in clustering.clusters
-        if cluster.key in groups
-        for trace_id in cluster.members
-    }
-    named = {citation.trace_id for citation in _citations(row)}
-    named |= {trace_id for verdict in row.verdicts if verdict.contrast for trace_id in verdict.contrast.holds}
-    sides = {proposal.side for proposal in row.proposals}
-    chosen = members or named
-    return [item for key, item in report.runs.items() if key in chosen and side_of(item) in sides]
-
-
-def _citations(row: Decided) -> Iterator[Citation]:
-    for proposal in row.proposals:
-        yield from proposal.citations
-    for verdict in row.verdicts:
-        for criterion in verdict.criteria:
-            yield from criterion.citations
-
-
 def _view(item: Labelled, report: Report) -> TraceView:
     """A training trace with every verified quote that the changes and summaries of a report take from it."""
-    found = [citation for row in report.decided for citation in _citations(row)]
+    found = [citation for row in report.decided for citation in citations(row)]
     found += [citation for summary in report.summaries for citation in summary.evidence]
     own = {one for one in found if one.trace_id == item.trace.id and one.verified}
     cited = tuple(sorted(own, key=lambda one: (one.ordinal, one.start, one.end, one.quote)))

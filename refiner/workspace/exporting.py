@@ -24,6 +24,7 @@ from refiner.skills.loading import HISTORY, PROVENANCE
 from refiner.types import Calibration, Change, Decision, HeldOut, SkillVersion
 from refiner.views import Exports, Item, Review, csv_text
 from refiner.workspace.deciding import Deciding
+from refiner.workspace.evidence import Evidence
 from refiner.workspace.gates import Gates
 from refiner.workspace.heldout import Seal
 from refiner.workspace.ledgers import Ledgers
@@ -43,7 +44,9 @@ class Exporting:
     seal: Seal
     ledgers: Ledgers
     gates: Gates
+    evidence: Evidence
     kept: dict[str, tuple[Seen, Report, Exports]] = field(default_factory=dict)
+    near: tuple[Report, dict[str, tuple[str, ...]]] | None = None
 
     def exports(self, refinement_id: str) -> Exports:
         """Everything that can be downloaded now."""
@@ -53,9 +56,15 @@ class Exporting:
         known = self.kept.get(refinement_id)
         if known and known[0] == seen and known[1] is report:
             return known[2]
-        made = self._made(replace(report, held_out=opened, calibration=figures), seen[3])
+        made = self._made(replace(report, held_out=opened, calibration=figures, nearest=self._nearest(report)), seen[3])
         self.kept = {refinement_id: (seen, report, made)}
         return made
+
+    def _nearest(self, report: Report) -> dict[str, tuple[str, ...]]:
+        """Counter-examples by change; they do not depend on what was decided."""
+        if self.near is None or self.near[0] is not report:
+            self.near = report, self.evidence.neighbours(report.refinement_id).names()
+        return self.near[1]
 
     def _made(self, report: Report, found: Ledger) -> Exports:
         from refiner.reporting.html import html_report
@@ -169,6 +178,7 @@ def _provenance(report: Report, shown: Review, merged: Merged) -> dict[str, Any]
         "versions": report.versions,
         **merge.provenance(merged, report.changes, proposals, verdicts, report.names),
         "decisions": decided,
+        "counter_examples": report.nearest,
         "audits": fitness.as_plain(report, merged, {item.change_id: _as_decided(item) for item in _items(shown)}),
         "held_out": as_plain(report),
         "calibration": calibration.as_plain(report.calibration),
