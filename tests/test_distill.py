@@ -90,6 +90,16 @@ def test_a_skill_is_made_of_what_a_person_includes_and_leads_back_to_the_convers
     assert "distilled from 1 conversation" in refiner("skills", "log", "--target", one.skills).out
 
 
+def test_what_was_distilled_as_json(one: Distilling) -> None:
+    body = json.loads(one(*UNDECIDED, "--json").out)
+    assert (body["trusted"], body["installed"]) == (True, 1)
+    assert body["refinement"]["counts"] == {
+        "supported": 0, "undecided": 2, "unsupported": 0, "not_gated": 0, "taken": 2,
+    }  # fmt: skip
+    again = json.loads(one(*UNDECIDED, "--json").out)
+    assert (again["installed"], again["refinement"]) == (None, None)
+
+
 def test_the_budget_bounds_the_changes_and_the_rest_is_listed(one: Distilling) -> None:
     one(*UNDECIDED, "--edit-budget", 1)
     assert one.skill.count("- A user had to correct this") == 1
@@ -187,3 +197,15 @@ def test_a_mistake_says_what_and_writes_nothing(tmp_path: Path, number: int) -> 
     said = refiner("distill", *(part for pair in given.items() for part in pair), "--out", tmp_path / "out")
     assert (said.code, words in said.err) == (code, True), said.err
     assert not (tmp_path / "skills").exists() and not (tmp_path / "out").exists()
+
+
+def test_real_sessions_are_listed_and_refined_without_an_error(corpora: Path, tmp_path: Path) -> None:
+    given = ("--name", "coding", "--target", tmp_path / "skills", "--out", tmp_path / "out")
+    listed = refiner("distill", "--transcript", corpora / "claude-code", *given, "--json")
+    body = json.loads(listed.out)
+    assert listed.code == 3 and body["conversations"] > 50
+    assert {one["outcome"] for one in body["episodes"]} == {"fail", "pass"}
+    assert all(one["spans"] and one["task"] for one in body["episodes"])
+    done = refiner("distill", "--transcript", corpora / "claude-code", *given, "--trust-suggested")
+    assert done.code == 0, done.err
+    assert read(tmp_path / "out", "run.json")["refinement"]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from refiner.errors import ConfigError
+from refiner.snapshot import held_out
 from refiner.workspace import Workspace
-from tests.conversations import ONE, chat_line
+from tests.conversations import ONE, REQUESTS, chat_line, many
 from tests.rooms import opened, upload
 
 GROWN = chat_line("next", "user: Sort it", "tool sort: ok", "user: no, newest first", "tool sort: ok", "user: thanks")
@@ -96,6 +97,17 @@ def test_the_attempts_start_from_the_skill_of_their_conversations_and_warn_in_th
         "Attempts without an outcome: 1. Answer them under “Suggested”, or label them by hand.",
     )
     assert workspace.estimate("talks episodes", {}).warnings == view.warnings
+
+
+def test_what_will_be_held_out_is_counted_by_conversation(workspace: Workspace) -> None:
+    workspace.create_corpus("many")
+    workspace.ingest("many", [upload("many.jsonl", many())])
+    name = workspace.cut_conversations("many").corpus
+    workspace.accept_suggestions(name, ids(workspace, name))
+    out = sum(held_out(f"c{number:02}", 0.3) for number in range(len(REQUESTS)))
+    expected = workspace.estimate(name, {"holdout": 0.3})
+    assert (expected.failing, expected.passing) == (len(REQUESTS) - out, len(REQUESTS) - out)
+    assert 0 < expected.held_out_tasks == out
 
 
 def test_a_removed_corpus_of_attempts_is_made_anew(workspace: Workspace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from refiner.episodes.attempts import Cut, Episode, Sign, Skipped, cut, of_pieces
-from refiner.episodes.corpus import ATTEMPT, SIGN, Gathered, gather, is_conversation
+from refiner.episodes.corpus import ATTEMPT, SIGN, Gathered, conversation_of, gather, is_conversation
 
 __all__ = [
     "ATTEMPT",
@@ -13,6 +13,7 @@ __all__ = [
     "Gathered",
     "Sign",
     "Skipped",
+    "conversation_of",
     "cut",
     "gather",
     "is_conversation",

@@ -16,6 +16,8 @@ from refiner.types import Outcome, Span, Trace
 SIGN, ATTEMPT = "sign", "attempt"
 """Keys of a trace's `meta`: why its outcome is suggested, and which attempt of its conversation it is."""
 
+_ATTEMPT_MARK = ":e"
+
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
@@ -28,6 +30,11 @@ class Gathered:
 def is_conversation(trace: Trace) -> bool:
     """Whether a user says anything in it."""
     return any(is_said(span) for span in trace.spans)
+
+
+def conversation_of(external_id: str) -> str:
+    """The external id of the conversation that an episode of that id is a piece of."""
+    return external_id.rpartition(_ATTEMPT_MARK)[0]
 
 
 def gather(cuts: Iterable[Cut], corpus: str) -> Gathered:
@@ -62,7 +69,7 @@ def _trace(cut: Cut, episode: Episode, corpus: str, common: frozenset[str]) -> T
     stopped = ("interrupted",) if episode.sign == "interruption" else ()
     return Trace(
         corpus=corpus,
-        external_id=f"{source.external_id}:e{episode.number}",
+        external_id=f"{source.external_id}{_ATTEMPT_MARK}{episode.number}",
         format=source.format,
         task=episode.task,
         task_id=text_key("task", *parts, *stopped),

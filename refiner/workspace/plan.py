@@ -9,15 +9,18 @@ from typing import Any
 
 from refiner import codec, config, ingest
 from refiner.config import RefineConfig
+from refiner.episodes import conversation_of
 from refiner.errors import ConfigError, LabelError, RefinerError
 from refiner.reporting.report import Inputs
 from refiner.resources import SETTINGS
-from refiner.snapshot import Snapshot, held_out, known_tasks, limited, take
+from refiner.snapshot import Snapshot, held_out_traces, known_tasks, limited, take
 from refiner.stages.embed import BATCH
+from refiner.tasks import CONVERSATION
 from refiner.types import SkillVersion, Trace
 from refiner.views import Estimate, IngestReport
 from refiner.workspace.asking import Asking
 from refiner.workspace.corpora import Corpora, Entry, warnings
+from refiner.workspace.digest import Card
 from refiner.workspace.tools import models_of
 from refiner.workspace.usage import expected_of
 
@@ -95,13 +98,10 @@ class Planner:
         except RefinerError as error:
             return Estimate(0, 0, 0, 0, 0.0, 0, 0, 0.0, (), str(error))
         digest = self.corpora.digests.of(entry.id)
-        bare = [
-            Trace(entry.id, card.external_id, card.format, "", card.task_id, card.task_id_origin, ())
-            for card in digest.cards
-        ]
-        traces = limited(bare, chosen.limit)
+        traces = limited((_bare(entry, card) for card in digest.cards), chosen.limit)
         share = config.held_out_share(chosen.rules, chosen.holdout, known_tasks(traces))
-        kept = [trace for trace in traces if not held_out(trace.task_id, share)]
+        apart = held_out_traces(traces, share)
+        kept = [trace for trace in traces if trace.id not in apart]
         ends = [digest.outcome(trace.id).status for trace in kept]
         failing, passing = ends.count("fail"), ends.count("pass")
         used = {trace.id for trace in kept if digest.outcome(trace.id).status in ("fail", "pass")}
@@ -182,3 +182,10 @@ def _blocked(entry: Entry, traces: int, usable: int, running: bool) -> str | Non
     if not usable:
         return "No trace passed or failed yet, and outcomes are what is learned from. Add labels on the corpus page."
     return "Another refinement is running. Wait for it, or cancel it." if running else None
+
+
+def _bare(entry: Entry, card: Card) -> Trace:
+    """What a card knows of its trace: enough to tell whether it is held out."""
+    meta = {CONVERSATION: conversation_of(card.external_id)} if entry.episodes else {}
+    known = (card.external_id, card.format, "", card.task_id, card.task_id_origin)
+    return Trace(entry.id, *known, spans=(), meta=meta)
