@@ -17,7 +17,7 @@ from rooms import Clock, Reviewer, fill, opened, refine, upload
 
 from browser import chromium, helpers
 
-SLOTS = 6
+SLOTS = 8
 SMALL = "workbooks"
 """A corpus with three changes: a supported, an undecided and an unsupported one."""
 UNLABELLED = "by hand"
@@ -71,18 +71,18 @@ def decide_some(reviewer: Reviewer) -> None:
     reviewer.decide(items[8], "accept", reason="the owner asked for it")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def app(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[helpers.App]:
-    """The app on a copy of the prepared database."""
+    """The app on a copy of the prepared database, one for all tests that leave the sample as it is."""
     copy = tmp_path_factory.mktemp("app") / "refiner.duckdb"
     shutil.copy(prepared.path, copy)
     with helpers.running(copy) as started:
         yield started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def unused(prepared: Prepared) -> list[str]:
-    """The refinements of the small corpus that no test of this module has decided on."""
+    """The refinements of the small corpus that no test has decided on."""
     return list(prepared.slots)
 
 
@@ -113,5 +113,5 @@ def tabs(windows: Callable[[str], BrowserContext]) -> Iterator[Tabs]:
 
 @pytest.fixture
 def screen(tabs: Tabs, app: helpers.App) -> Any:
-    """A tab on the app of this module."""
+    """A tab on the app."""
     return tabs(app.url)

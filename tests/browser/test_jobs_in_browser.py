@@ -114,10 +114,10 @@ def test_a_refinement_whose_server_was_killed_is_interrupted_and_goes_on_where_i
         assert screen.param("refinement") == name
 
 
-@pytest.fixture
-def restarted(prepared: Prepared, tmp_path: Path) -> Iterator[helpers.App]:
-    """An app that nobody has opened yet, on the prepared database."""
-    copy = tmp_path / "refiner.duckdb"
+@pytest.fixture(scope="module")
+def restarted(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[helpers.App]:
+    """An app that nobody has opened before these tests, on the prepared database."""
+    copy = tmp_path_factory.mktemp("restarted") / "refiner.duckdb"
     copy.write_bytes(prepared.path.read_bytes())
     with helpers.running(copy) as app:
         yield app
@@ -131,7 +131,7 @@ def test_every_page_can_be_opened_by_its_address_right_after_a_restart(
     for page, head in {**heads, "corpus": "Corpus", "": "Corpus"}.items():
         screen.open(page, refinement=prepared.sample)
         expect(screen.page.locator(".sr-title h1")).to_have_text(head)
-        expect(screen.page.get_by_test_id("stTopNavLink")).to_have_count(5)
+        expect(screen.page.get_by_test_id("stTopNavLink")).to_have_count(6)
         expect(screen.page.locator(".sr-error")).to_have_count(0)
 
 
