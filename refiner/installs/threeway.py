@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from typing import Literal
 
 from refiner.errors import Conflict
 from refiner.installs.records import Files
+from refiner.installs.regions import regions
 from refiner.skills.lines import ending
 
 Choice = Literal["mine", "theirs", "both"]
@@ -111,33 +111,20 @@ def _bare(data: bytes) -> list[bytes]:
     return [line.rstrip(b"\r\n") for line in data.splitlines(keepends=True)]
 
 
-class _Exact(SequenceMatcher[bytes]):
-    """Frequent lines (blank ones, in a long skill) are matched like any other."""
-
-    def __init__(self, isjunk: None = None, a: Sequence[bytes] = (), b: Sequence[bytes] = ()) -> None:
-        super().__init__(isjunk, a, b, autojunk=False)
-
-
 def _text(path: str, base: bytes, mine: bytes, theirs: bytes) -> Iterator[Part]:
-    from merge3 import Merge3
-
-    merge = Merge3(_bare(base), _bare(mine), _bare(theirs), sequence_matcher=_Exact)  # type: ignore[arg-type]
-    kept = {one[0]: one[2] for one in merge.find_sync_regions()}  # base line -> the same line of mine
-    ours, new = mine.splitlines(keepends=True), theirs.splitlines(keepends=True)
+    old, ours, new = (one.splitlines(keepends=True) for one in (base, mine, theirs))
     eol = ending(mine)
-    regions = list(merge.merge_regions())
-    for at, region in enumerate(regions):
-        last = at == len(regions) - 1
-        if region[0] == "conflict":
-            _, z1, z2, a1, a2, b1, b2 = region
-            old = b"".join(base.splitlines(keepends=True)[z1:z2])
-            yield Hunk(0, path, a1 + 1, old, b"".join(ours[a1:a2]), b"".join(_closed(new[b1:b2], eol, theirs)))
-        elif region[0] == "b":
-            yield b"".join(_closed(new[region[1] : region[2]], eol, theirs if last else b""))
+    found = list(regions(_bare(base), _bare(mine), _bare(theirs)))
+    for at, region in enumerate(found):
+        last = at == len(found) - 1
+        taken = ours[region.mine]
+        if region.kind == "conflict":
+            given = b"".join(_closed(new[region.theirs], eol, theirs))
+            yield Hunk(0, path, region.mine.start + 1, b"".join(old[region.base]), b"".join(taken), given)
+        elif region.kind == "theirs":
+            yield b"".join(_closed(new[region.theirs], eol, theirs if last else b""))
         else:
-            start = kept[region[1]] if region[0] == "unchanged" else region[1]
-            found = ours[start : start + region[2] - region[1]]
-            yield b"".join(found) if last else b"".join(_open_ended(found, eol))
+            yield b"".join(taken) if last else b"".join(_open_ended(taken, eol))
 
 
 def _closed(lines: Sequence[bytes], eol: bytes, whole: bytes) -> Iterator[bytes]:
