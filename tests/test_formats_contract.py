@@ -114,6 +114,17 @@ def test_broken_bytes_never_raise(name: str, data: Any) -> None:
     registry.detect(bytes(content))
 
 
+@pytest.mark.parametrize("name", NAMES)
+@FEW
+@given(noise=st.binary(max_size=120), keep=st.floats(0, 0.5))
+def test_any_bytes_whatever_never_raise(name: str, noise: bytes, keep: float) -> None:
+    """Noise by itself, and after a beginning that this format takes for its own."""
+    for data in (noise, SAMPLES[name][: int(len(SAMPLES[name]) * keep)] + noise):
+        registry.detect(data)
+        for item in read(name, data):
+            assert codec.decode(type(item), codec.encode(item)) == item
+
+
 @FEW
 @given(data=st.data())
 def test_a_broken_archive_never_raises(data: Any) -> None:
