@@ -36,13 +36,14 @@ def draw(view: CorpusView) -> None:
     st.subheader("Or what signs in the runs suggest", anchor=False)
     cards.line("Corrections, thanks and interruptions of the user, tests at the end, a last error. Signs can be wrong.")
     st.button("Look for signs", key="suggest", on_click=_look, args=(view.name,))
-    ranked = sorted(rows, key=lambda row: list(KINDS).index(row.kind))
+    order = {kind: place for place, kind in enumerate(KINDS)}
+    ranked = sorted(rows, key=lambda row: (order.get(row.kind, len(order)), row.kind))
     for kind, found in groupby(ranked, key=lambda row: row.kind):
         _kind(view.name, kind, list(found))
 
 
 def _kind(name: str, kind: str, rows: Sequence[SuggestionRow]) -> None:
-    head, status = KINDS[kind]
+    head, status = KINDS.get(kind, ("Another sign", rows[0].status))
     ids = [row.trace_id for row in rows]
     with st.container(key=f"suggested_{kind}", border=True):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -61,7 +62,7 @@ def _row(name: str, row: SuggestionRow) -> None:
     with words:
         goal = f'<span class="sr-muted">{esc(row.goal, 120)}</span>'
         st.html(f'<p class="sr-line"><b>{esc(row.external_id, 60)}</b> “{esc(row.reason, 200)}”<br>{goal}</p>')
-    with keys, st.container(horizontal=True, horizontal_alignment="right"):
+    with keys, st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         st.button("Accept", key=f"accept_{row.trace_id}", on_click=_accept, args=(name, [row.trace_id]))
         st.button(
             "Dismiss", key=f"dismiss_{row.trace_id}", type="tertiary", on_click=_dismiss, args=(name, [row.trace_id])

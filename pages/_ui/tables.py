@@ -44,12 +44,15 @@ def _mapping(name: str, given: Any) -> None:
         return
     options = ["", *guess.columns]
     chosen: dict[str, str] = {}
-    places = st.columns(4)
     for place, (field, words) in enumerate(WORDS.items()):
+        if place % 4 == 0:
+            places = st.columns(4, vertical_alignment="bottom")
         with places[place % 4]:
             start = options.index(guess.mapping[field]) if field in guess.mapping else 0
             key = f"table_{field}_{given.file_id}"
-            found = st.selectbox(words.capitalize(), options, start, key=key, format_func=lambda one: one or "none")
+            found = st.selectbox(
+                words[0].upper() + words[1:], options, start, key=key, format_func=lambda one: one or "none"
+            )
         if found:
             chosen[field] = found
     view = session.workspace().look_at_table(Upload(given.name, given), chosen)
