@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from reviewing import BASE as DEMO
 from reviewing import added, report
 from test_audits import BASE, change, corpus, item
 
 from refiner import audits, merge
+from refiner.reporting.closing import closing_lines
 from refiner.reporting.fitness import as_decided, fitness
 from refiner.types import Change, Decision, Edit, SkillVersion
 
@@ -154,3 +157,11 @@ def test_the_result_as_a_whole_is_checked_with_the_texts_as_they_were_decided() 
     assert [found.kind for found in fitness(made, merged, changes).together] == ["contradiction"]
     plain = {one.key: one, other.key: as_decided(other, None)}
     assert fitness(made, merged, plain).together == ()
+
+
+def test_the_command_line_names_what_its_automatic_merge_contradicts(tmp_path: Path) -> None:
+    made = report([(added("- Call `get_user` first."),), (added("- Never call `get_user`."),)])
+    said = [line for line in closing_lines(made, tmp_path) if line.startswith("Look at this first")]
+    assert len(said) == 1 and "one says to do it, the other not to" in said[0]
+    agreeing = report([(added("- Call `get_user` first."),), (added("- Read the file."),)])
+    assert not any(line.startswith("Look at") for line in closing_lines(agreeing, tmp_path))

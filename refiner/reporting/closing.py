@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from refiner import skills
+from refiner.audits import contradictions
 from refiner.gate.measured import MIN_TASKS
 from refiner.reporting.heldout import opened_words
 from refiner.reporting.report import Report
@@ -27,7 +28,12 @@ _ADVICE = "changes can be recommended, none can be supported; several traces a t
 
 def closing_lines(report: Report, out: Path) -> list[str]:
     """A few sentences; the first says the outcome, the last the next command."""
-    lines = [f"{_outcome(report)}{_why_undecided(report)}.", *_failed(report), *_held_out(report, out)]
+    lines = [
+        f"{_outcome(report)}{_why_undecided(report)}.",
+        *_failed(report),
+        *_together(report),
+        *_held_out(report, out),
+    ]
     lines += [*_taken(report), *_vetoed(report)]
     if not report.decided:
         lines += _nothing(report, out)
@@ -93,6 +99,12 @@ def _no_cause(report: Report) -> str:
     if not report.table.matched:
         return "fewer than 3 tasks have both outcomes, so no cause can be counted"
     return "within tasks their counts do not tell passing from failing traces"
+
+
+def _together(report: Report) -> list[str]:
+    """What the changes of the automatic merge say twice, or against each other: nobody has looked at them yet."""
+    found = contradictions([row.change for row in report.decided if row.taken])
+    return [f"Look at this first: {one.words}" for one in found]
 
 
 def _held_out(report: Report, out: Path) -> list[str]:
