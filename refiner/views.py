@@ -98,6 +98,8 @@ class IngestReport:
     rejected: tuple[BadRecord, ...] = ()
     conflicts: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
+    """Traces that were copies of others: the id they had, and the id of the trace that they are."""
 
     def csv(self) -> str:
         """The report as a table for spreadsheets: one row a file, then one a rejected record, conflict and warning."""

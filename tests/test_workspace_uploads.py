@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from corpus import call, lines, run, workbook
-from format_samples import trajectory
+from format_samples import claude_line, trajectory
 from rooms import fill, opened, upload, uploads
 
 from refiner.errors import LabelError, SkillError
@@ -287,3 +287,28 @@ def test_the_files_of_a_trial_stay_together_with_its_test_report(desk: Workspace
     assert [(file.format, file.traces) for file in taken.files if file.traces] == [("harbor", 1)]
     (row,) = desk.label_rows("own")
     assert row.status == "fail" and "test_a" in row.feedback
+
+
+def session(name: str, *words: str) -> bytes:
+    """A session of these turns; one that was copied has other ids for the session, but not for its lines."""
+    roles = ("user", "assistant")
+    return lines([claude_line(n, roles[n % 2 == 0], said, sessionId=name) for n, said in enumerate(words, start=1)])
+
+
+def test_a_session_copied_under_another_id_is_one_trace_and_takes_the_labels_of_both_ids(desk: Workspace) -> None:
+    desk.ingest("own", [upload("old.jsonl", session("s1", "Count the files", "Three."))])
+    copy = upload("new.jsonl", session("s2", "Count the files", "Three.", "Are you sure?"))
+    report = desk.ingest("own", [copy, upload("labels.json", b'{"s2": false}')])
+    assert (report.accepted, report.grown, report.labels, report.copies) == (0, 1, 1, (("s2", "s1"),))
+    assert [words for words in report.warnings if "1 trace is a copy" in words and "s2 is s1" in words]
+    assert desk.last_upload("own") == report
+    assert desk.attach_labels("own", upload("feedback.json", b'{"s2": "It was four."}')).labels == 1
+    only = desk.trace(desk.label_rows("own")[0].trace_id)
+    assert (only.external_id, only.outcome.status, only.outcome.feedback) == ("s1", "fail", "It was four.")
+
+
+def test_what_is_said_of_the_trace_that_stays_wins_over_what_is_said_of_its_copy(desk: Workspace) -> None:
+    both = [upload("a.jsonl", session("s1", "Hi", "Yes.")), upload("b.jsonl", session("s2", "Hi", "Yes."))]
+    report = desk.ingest("own", [*both, upload("labels.csv", b"trace_id,outcome\ns1,pass\ns2,fail\n")])
+    assert (report.accepted, report.labels) == (1, 1)
+    assert desk.trace(desk.label_rows("own")[0].trace_id).outcome.status == "pass"

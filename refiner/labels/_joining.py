@@ -52,15 +52,17 @@ def attach(
     origin: Origin = "environment",
     at: str | None = None,
     tasks: Mapping[str, str] | None = None,
+    copies: Mapping[str, str] | None = None,
 ) -> Attached:
     """Outcomes for the traces that a label or feedback names, in external-id order.
 
     `tasks`: by external id the task that the file of a trace names; a label may name that instead, where just one trace
-    tried it. A feedback text without an outcome becomes an `unknown` outcome that carries it; see `effective`. Raises
-    LabelError when labels (feedback, where there are no labels) and traces have not one id in common.
+    tried it. `copies`: other ids that traces had in copies of them. A feedback text without an outcome becomes an
+    `unknown` outcome that carries it; see `effective`. Raises LabelError when labels (feedback, where there are no
+    labels) and traces have not one id in common.
     """
     known, rewards = set(external_ids), rewards or LabelFile({})
-    names = _Names.of(known, tasks or {})
+    names = _Names.of(known, tasks or {}, copies or {})
     statuses, texts = names.renamed(rewards.statuses), names.renamed({**rewards.feedback, **(feedback or {})})
     given = statuses.keys() | texts.keys()
     met = sorted(known & given)
@@ -83,26 +85,25 @@ def attach(
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The names of traces, and of tasks that stand for their only trace. `several`: tasks that stand for none."""
+    """The names of traces, and others for them: tasks with one trace, copies. `several`: tasks that stand for none."""
 
     known: frozenset[str]
-    by_task: dict[str, str]
+    by_other: dict[str, str]
     several: frozenset[str]
 
     @classmethod
-    def of(cls, known: set[str], tasks: Mapping[str, str]) -> _Names:
+    def of(cls, known: set[str], tasks: Mapping[str, str], copies: Mapping[str, str]) -> _Names:
         tries = Counter(task for name, task in tasks.items() if task and name in known)
         by_task = {task: name for name, task in tasks.items() if name in known and tries[task] == 1}
+        by_copy = {copy: name for copy, name in copies.items() if name in known}
         several = {task for task, count in tries.items() if count > 1 and task not in known}
-        return cls(frozenset(known), by_task, frozenset(several))
+        return cls(frozenset(known), by_task | by_copy, frozenset(several))
 
     def renamed(self, given: Mapping[str, V]) -> dict[str, V]:
-        """The values under names of traces where they have one; what names a trace itself wins over its task."""
-        by_task = {
-            self.by_task[name]: v for name, v in given.items() if name not in self.known and name in self.by_task
-        }
-        rest = {name: v for name, v in given.items() if name in self.known or name not in self.by_task}
-        return {**by_task, **rest}
+        """The values under names of traces where they have one; what names a trace itself wins over its other names."""
+        others = [name for name in given if name not in self.known and name in self.by_other]
+        rest = {name: v for name, v in given.items() if name in self.known or name not in self.by_other}
+        return {**{self.by_other[name]: given[name] for name in others}, **rest}
 
 
 def names_of(tasks: Mapping[str, str]) -> frozenset[str]:

@@ -34,6 +34,8 @@ class Streamed:
     notes: list[EvaluatorNote] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     """All of them: what is a repetition can only be told from all that is said of a trace."""
+    copied: dict[str, str] = field(default_factory=dict)
+    """The ids that copies had in their files, each with the key of the trace that they are."""
     size: int = 0
 
     def take(self, records: Iterable[ingest.FileRecord]) -> Streamed:
@@ -75,5 +77,7 @@ class Streamed:
         cards = {(card.trace_id, card.revision): card for card in made}
         self.store.put_cards([(card.trace_id, card.revision, card.body()) for card in cards.values()])
         self.added = self.added + added
+        named = {trace.id: trace.external_id for trace in self.traces}
+        self.copied |= {named[copy]: kept for copy, kept in added.renamed}
         self.store.add_notes(list(dict.fromkeys(self._known_as(self.notes))))
         self.traces, self.notes, self.size = [], [], 0

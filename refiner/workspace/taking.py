@@ -50,7 +50,7 @@ class Taking:
             read = self._read(
                 entry, ingest.read([root], corpus=entry.id, task_key=reading.task_key, columns=reading.columns)
             )
-            report = _report(read, unpacked.files, label_files, unpacked.rejected)
+            report = self._report(entry, read, unpacked.files, label_files, unpacked.rejected)
             report = self._all_labels(entry, [beside / name for name in label_files], reading, report)
         return self._kept(entry, report)
 
@@ -65,7 +65,7 @@ class Taking:
             read = self._read(
                 entry, ingest.read_found(rest, corpus=entry.id, task_key=reading.task_key, columns=reading.columns)
             )
-            report = _report(read, list(read.formats), ())
+            report = self._report(entry, read, list(read.formats), ())
             report = self._all_labels(entry, [file.path for file in label_files], reading, report)
         return self._kept(entry, report)
 
@@ -114,13 +114,13 @@ class Taking:
         self, entry: Entry, path: Path, reading: Reading, report: IngestReport, reached: set[str]
     ) -> IngestReport:
         """The report with a label file attached; `reached` collects the traces it is about. Raises LabelError."""
-        cards = self.digests.of(entry.id).cards
+        cards, copies = self.digests.of(entry.id).cards, self._copies(entry, report)
         tasks = {card.external_id: card.task_id if card.task_id_origin == "file" else "" for card in cards}
         if not tasks:
             raise LabelError(f"{path.name}: there are no traces yet to label; add the traces first, then this file")
         try:
-            rewards, texts = _label_file(path, reading, labels.names_of(tasks))
-            attached = labels.attach(entry.id, tasks, rewards, texts, tasks=tasks)
+            rewards, texts = _label_file(path, reading, labels.names_of(tasks) | copies.keys())
+            attached = labels.attach(entry.id, tasks, rewards, texts, tasks=tasks, copies=copies)
         except LabelError as error:
             raise LabelError(str(error).replace(str(path), path.name)) from error
         self.room.store.add_outcomes(attached.outcomes)
@@ -134,9 +134,40 @@ class Taking:
             warnings=(*report.warnings, *attached.report.sentences()),
         )
 
+    def _copies(self, entry: Entry, report: IngestReport) -> dict[str, str]:
+        """The ids that copies had in this upload and in those before it, each with the id of the trace that stays."""
+        events = self.room.store.corpus_events(entry.id, "upload")
+        earlier = (codec.from_plain(IngestReport, event.body).copies for event in events)
+        return dict(pair for pairs in (*earlier, report.copies) for pair in pairs)
+
+    def _report(
+        self,
+        entry: Entry,
+        read: Streamed,
+        files: Sequence[str],
+        label_files: Sequence[str],
+        refused: Sequence[BadRecord] = (),
+    ) -> IngestReport:
+        """What was read of these files, copies named by the traces that they are."""
+        report = _report(read, files, label_files, refused)
+        if not read.copied:
+            return report
+        names = {card.trace_id: card.external_id for card in self.digests.of(entry.id).cards}
+        copies = tuple(sorted((copy, names[kept]) for copy, kept in read.copied.items()))
+        return replace(report, copies=copies, warnings=(*report.warnings, _copied_words(copies)))
+
+
+def _copied_words(copies: Sequence[tuple[str, str]]) -> str:
+    copy, kept = copies[0]
+    count = "1 trace is a copy" if len(copies) == 1 else f"{len(copies):,} traces are copies"
+    return (
+        f"{count} of others that are here under another id and count as these, with the labels given for either id: "
+        f"for example, {copy} is {kept}."
+    )
+
 
 def _report(
-    read: Streamed, files: Sequence[str], label_files: Sequence[str], refused: Sequence[BadRecord] = ()
+    read: Streamed, files: Sequence[str], label_files: Sequence[str], refused: Sequence[BadRecord]
 ) -> IngestReport:
     """What was read of these files; the rows of label files come with the labels."""
     added, rejected = read.added, [*refused, *read.rejected]
