@@ -42,6 +42,7 @@ _LABEL = (
 _TOLD = re.compile(
     rf"\b{_LABEL}\b[\"'`]?\s*(?:is|ist|es|est|=|:|was|war)\s*[\"'`«„]?([^\s\"'`»“<>]{{6,}})", re.IGNORECASE
 )
+_ROOTS = ("pass", "pwd", "kennwort", "contrase", "secret", "token", "key")
 _USERINFO = re.compile(r"\w+://[^\s/:@]+:([^\s/@]{4,})@")
 
 
@@ -104,7 +105,10 @@ def unmasked(text: str) -> str:
 
 def told_secrets(text: str) -> Iterator[str]:
     """Values that the text itself calls a password, token or key, and passwords inside of addresses; no plain words."""
-    for pattern in (_TOLD, _USERINFO):
+    low = text.lower()
+    patterns = [_TOLD] if any(root in low for root in _ROOTS) else []  # most texts speak of no secret at all
+    patterns += [_USERINFO] if "://" in low and "@" in low else []
+    for pattern in patterns:
         for match in pattern.finditer(text):
             value = match[1].rstrip(".,;:)!?")
             if len(value) >= 6 and re.search(r"[^A-Za-z]", value) and re.search(r"[A-Za-z]", value):
