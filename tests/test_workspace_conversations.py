@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from refiner.errors import ConfigError
+from refiner.errors import ConfigError, LabelError
 from refiner.snapshot import held_out
 from refiner.workspace import Workspace
 from tests.conversations import ONE, REQUESTS, chat_line, many
@@ -63,6 +63,14 @@ def test_accepted_ones_become_a_persons_outcomes_with_what_the_user_objected_to(
         (second, "human", ""),
     ]
     assert workspace.corpus("talks episodes").statuses["unknown"] == 2
+
+
+def test_an_attempt_is_not_judged_by_the_correction_that_it_begins_with(workspace: Workspace) -> None:
+    workspace.cut_conversations("talks")
+    before = kinds(workspace)
+    with pytest.raises(LabelError, match="when the conversations were cut"):
+        workspace.suggest_labels("talks episodes")
+    assert kinds(workspace) == before
 
 
 def test_what_a_person_labels_by_hand_waits_no_longer(workspace: Workspace) -> None:

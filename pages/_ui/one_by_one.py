@@ -31,7 +31,7 @@ def draw(name: str) -> None:
         cards.empty("No suggestion waits", "Every suggested outcome was answered. Go on to Refine, or label by hand.")
         return
     cards.line(
-        f"{count(len(rows), 'suggested outcome')}, used for nothing until you accept it: signs were read, nothing was "
+        f"{count(len(rows), 'suggested outcome')}, used for nothing until accepted: signs were read, nothing was "
         "understood. All of a kind at once: “Add outcomes”."
     )
     here = next((place for place, row in enumerate(rows) if row.trace_id == session.param("trace")), 0)

@@ -26,7 +26,12 @@ class Suggesting:
     digests: Digests
 
     def suggest(self, entry: Entry) -> dict[SignKind, int]:
-        """Looks at every trace without an outcome, keeps what it suggests, and counts the kinds found."""
+        """Looks at every trace without an outcome, keeps what it suggests, and counts the kinds found.
+
+        Raises LabelError for attempts of conversations: each begins with what was said of the one before it.
+        """
+        if entry.episodes:
+            raise LabelError("these attempts got their suggestions when the conversations were cut; answer those")
         digest = self.digests.of(entry.id)
         open_ones = [(card.trace_id, card.revision) for card in digest.cards if _is_open(digest, card)]
         made = [found for trace in self.room.store.revisions(open_ones) if (found := labels.suggest(trace))]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conversations import ONE
 from corpus import lines, workbook
 from playwright.sync_api import Browser, BrowserContext
 from rooms import Clock, Reviewer, fill, opened, refine, upload
@@ -21,6 +22,7 @@ SLOTS = 8
 SMALL = "workbooks"
 """A corpus with three changes: a supported, an undecided and an unsupported one."""
 UNLABELLED = "by hand"
+TALKS, ATTEMPTS = "talks", "talks episodes"
 """A corpus of six traces that nobody has said anything about."""
 Tabs = Callable[..., helpers.Screen]
 
@@ -55,6 +57,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
         fill(desk, small, SMALL)
         desk.create_corpus(UNLABELLED)
         desk.ingest(UNLABELLED, [upload("traces.jsonl", lines(small.traces[:6]))])
+        desk.create_corpus(TALKS)
+        desk.ingest(TALKS, [upload("talk.jsonl", ONE)])
+        desk.cut_conversations(TALKS)
         slots = [refine(desk, SMALL, max_undecided=20 + number) for number in range(SLOTS)]
     finally:
         desk.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from browser import helpers
-from browser.conftest import UNLABELLED
+from browser.conftest import ATTEMPTS, UNLABELLED
 
 
 def review(screen: helpers.Screen, refinement: str) -> tuple[str, str, str]:
@@ -95,4 +95,29 @@ def test_labels_by_key_are_of_the_trace_on_screen(screen: helpers.Screen) -> Non
     expect(left).to_contain_text("3 traces")
     screen.page.get_by_role("radio", name="Failed").click()
     expect(screen.page.locator(".sr-queue")).to_contain_text(third)
+    expect(screen.page.locator(".sr-queue li")).to_have_count(2)
+
+
+def test_suggested_outcomes_are_answered_by_key_and_of_the_attempt_on_screen(screen: helpers.Screen) -> None:
+    screen.open("corpus", corpus=ATTEMPTS, view="suggested")
+    left = screen.page.locator(".sr-line").filter(has_text="that wait")
+    here = screen.page.locator(".sr-run-head")
+    expect(left).to_contain_text("1 of 4")
+    expect(here).to_contain_text("talk:e1")
+    screen.read()
+    screen.press(*"aaaaaa")
+    expect(left).to_contain_text("1 of 3")
+    expect(here).to_contain_text("talk:e2")
+    screen.read()
+    screen.press("j")
+    expect(here).to_contain_text("talk:e3")
+    screen.read()
+    screen.press("d")
+    expect(here).to_contain_text("talk:e4")
+    screen.read()
+    screen.press("o")
+    expect(left).to_contain_text("1 of 1")
+    expect(here).to_contain_text("talk:e2")
+    screen.page.get_by_role("radio", name="Label by hand").click()
+    screen.page.get_by_role("radio", name="Failed").click()
     expect(screen.page.locator(".sr-queue li")).to_have_count(2)

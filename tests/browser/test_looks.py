@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser import helpers
-from browser.conftest import UNLABELLED, Prepared, Tabs
+from browser.conftest import ATTEMPTS, TALKS, UNLABELLED, Prepared, Tabs
 
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
@@ -59,6 +59,8 @@ def views(prepared: Prepared) -> list[tuple[str, str, dict[str, Any], str]]:
         ("corpus", "corpus", {"corpus": "sample"}, ".sr-metrics"),
         ("corpus-add", "corpus", {"corpus": UNLABELLED, "view": "traces"}, "[data-testid=stFileUploader]"),
         ("corpus-hand", "corpus", {"corpus": UNLABELLED, "view": "hand"}, ".sr-run"),
+        ("corpus-talks", "corpus", {"corpus": TALKS, "view": "talks"}, ".st-key-talks_cut"),
+        ("corpus-suggested", "corpus", {"corpus": ATTEMPTS, "view": "suggested"}, ".sr-run"),
         ("corpus-skill", "corpus", {"corpus": UNLABELLED, "view": "skill"}, ".sr-empty"),
         ("refine", "refine", here, "#root .st-key-start"),
         ("map", "map", here, ".js-plotly-plot .points path"),
