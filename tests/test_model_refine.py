@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from answering import Answerer, Scripted, fields, for_stub
 from corpus import RULE, SKILL, Corpus, Said, call, read, refiner, run, skill_of, workbook
-from stub_model import Fault, StubModel, status
+from stub_model import Fault, StubModel, reply, status
 
 from refiner import prompts, resources
 from refiner.errors import Timeout
@@ -297,7 +297,7 @@ def test_a_contrast_is_judged_by_a_model_only(bench: Bench) -> None:
 
 
 def test_a_step_cut_short_by_a_kill_asks_only_for_what_is_missing(bench: Bench, done: tuple[Bench, Said]) -> None:
-    """Three votes a proposal, one step at a time: killed when the last vote of the first step is under way."""
+    """Three votes a proposal, one step at a time: killed when the last vote of the first step is asked once more."""
     given = small().write(bench.folder / "in")
     endpoint = ("--analyst", "model", "--base-url", bench.stub.url, "--model", "m", "--yes")
     more = ("--votes", 3, "--workers", 1)
@@ -308,6 +308,8 @@ def test_a_step_cut_short_by_a_kill_asks_only_for_what_is_missing(bench: Bench, 
         nonlocal gate_calls
         gate_calls += stage_of(body) == "gate"
         if gate_calls == 3 and stage_of(body) == "gate":
+            return reply({"choices": [], "usage": {"prompt_tokens": 300, "completion_tokens": 40}})
+        if gate_calls == 4 and stage_of(body) == "gate":
             os.kill(child.pid, signal.SIGKILL)
         return usual(body)
 
@@ -318,7 +320,7 @@ def test_a_step_cut_short_by_a_kill_asks_only_for_what_is_missing(bench: Bench, 
     bench.stub.answer = for_stub()
     said = bench.refine(None, *more)
     assert said.code == 0, said.err
-    assert (before["gate"], bench.asked["summarise"], bench.asked["propose"]) == (3, 0, 0)
+    assert (before["gate"], bench.asked["summarise"], bench.asked["propose"]) == (4, 0, 0)
     assert bench.asked["gate"] == 3 * full(done)["gate"] - 2, "two of the three votes had come"
     assert read(bench.out, "usage.json")["calls"] == len(bench.stub.chats) - 1, "what the killed run paid for counts"
     assert skill_of(bench.out) == skill_of(done[0].out)

@@ -74,7 +74,7 @@ class Ledger:
 
     Near a limit calls wait for each other, since each may take less than it could. Raises ConfigError for a limit of
     money and a `model` without a known price. `stages`: what earlier runs spent, when it counts. `heard` is told every
-    charge, with its stage, as soon as it is known.
+    charge as soon as it is known: its stage, and whether a reply that is kept came with it.
     """
 
     cap_money: float | None = None
@@ -83,7 +83,7 @@ class Ledger:
     prices: Prices = field(default_factory=load)
     stages: dict[str, Spend] = field(default_factory=dict)
     correction: Correction = field(default_factory=Correction, repr=False)
-    heard: Callable[[str, Spend], None] | None = field(default=None, repr=False)
+    heard: Callable[[str, Spend, bool], None] | None = field(default=None, repr=False)
     _reserved: Spend = field(default_factory=Spend, repr=False)
     _changed: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
@@ -98,10 +98,10 @@ class Ledger:
             return sum(self.stages.values(), Spend())
 
     @contextmanager
-    def call(self, request: Request) -> Iterator[list[Reply]]:
+    def call(self, request: Request, *, kept: bool = True) -> Iterator[list[Reply]]:
         """Around one call: put its reply into the list, or an empty one with what a failed call took.
 
-        Raises BudgetSpent instead of starting one too many.
+        `kept`: whether whoever asks keeps the reply of a call that succeeds, by its own means. Raises BudgetSpent instead of starting one too many.
         """
         self._refuse_unpriced(request.model)
         estimated = prompt_tokens(request)
@@ -109,13 +109,15 @@ class Ledger:
         most = self._spend(request.model, prompt, request.max_tokens)
         self._reserve(most)
         came: list[Reply] = []
+        replied = False
         try:
             yield came
+            replied = kept
         finally:
             charged = self._charge(request, estimated, came[0]) if came else Spend()
             self._settle(request.stage, most, charged)
             if came and self.heard is not None:
-                self.heard(request.stage, charged)
+                self.heard(request.stage, charged, replied)
 
     def as_dict(self) -> dict[str, Any]:
         """The ledger as JSON-able values: by stage and in total, with the date of the prices."""

@@ -60,16 +60,16 @@ class Meter:
             self._write_down(store, refinement_id, self.ledger, len(bodies))
 
     def _write_down(self, store: Store, refinement_id: str, ledger: Ledger, run: int) -> None:
-        """From now on charges and replies are in the database as they come: a charge with the reply it is for."""
+        """From now on charges and replies are in the database as they come: a charge with its reply, else by itself."""
         shelf = StoredReplies(store, refinement_id)
         keep_on = getattr(self.analyst.caller.transport, "keep_on", None)
 
-        def heard(stage: str, spend: Spend) -> None:
+        def heard(stage: str, spend: Spend, replied: bool) -> None:
             body = {"run": run, "stage": stage, **_plain(spend)}
-            if keep_on is None:
-                store.event(refinement_id, CHARGE, body)
-            else:
+            if replied and keep_on is not None:
                 shelf.events.put((CHARGE, body))
+            else:
+                store.event(refinement_id, CHARGE, body)
 
         if keep_on is not None:
             keep_on(shelf)
