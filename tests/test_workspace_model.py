@@ -305,6 +305,44 @@ def test_a_whole_refinement_by_uploads_takes_at_most_five_waves(desk: Workspace,
     assert job.asks is not None and job.asks.host == ""
 
 
+def answered(desk: Workspace, refinement_id: str, answer: Answerer) -> list[set[str]]:
+    """Answers what a hand-off waits for until it is through: the ids of each wave."""
+    waves = []
+    while desk.job(refinement_id).status == "interrupted":
+        found = replies(desk.requests(refinement_id), answer)
+        waves.append(set(found))
+        for name, text in found.items():
+            desk.answer(refinement_id, upload(f"{name}.json", text.encode()))
+        desk.resume(refinement_id)
+        assert desk.wait(60) and len(waves) < 9
+    return waves
+
+
+def test_a_stage_that_is_run_again_by_hand_is_asked_anew(desk: Workspace, stub: StubModel) -> None:
+    refinement_id = refine(desk, "own", analyst="model", transport="handoff", contrast="judge", holdout=0.0)
+    answer = Answerer(wrong={"": lambda usual, _: {**usual, "behaviour": None} if "theme" in usual else usual})
+    first = answered(desk, refinement_id, answer)
+    gate, past = len(first[2]), set.union(*first)
+    assert gate > 16, "the judge, and sixteen runs to be told apart"
+    for _ in range(2):
+        desk.rerun(refinement_id, "gate")
+        assert desk.wait(60)
+        again = answered(desk, refinement_id, answer)
+        assert [len(wave) for wave in again] == [gate, *map(len, first[3:])] and not set.union(*again) & past
+        past |= set.union(*again)
+    desk.resume(refinement_id)
+    assert desk.wait(60) and desk.job(refinement_id).status == "done", "what was answered anew is found again"
+
+
+def test_a_stage_that_is_run_again_asks_the_endpoint_anew(desk: Workspace, stub: StubModel) -> None:
+    refinement_id = run(desk, stub)
+    before = by_stage(stub)
+    desk.rerun(refinement_id, "gate", Keys(KEY))
+    assert desk.wait(60) and desk.job(refinement_id).status == "done"
+    assert by_stage(stub) - before == {"gate": before["gate"]}
+    assert desk.job(refinement_id).usage["calls"] == len(stub.chats)
+
+
 def test_what_is_no_reply_is_refused_and_names_the_file(desk: Workspace) -> None:
     refinement_id = hand_off(desk)
     for name, data in (("notes.txt", b"hello"), ("broken.zip", b"PK nothing")):

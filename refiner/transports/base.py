@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -75,6 +76,16 @@ def forget(transport: object, request_id: str) -> None:
     drop = getattr(transport, "forget", None)
     if drop is not None:
         drop(request_id)
+
+
+def again(transport: object, rounds: Mapping[str, str]) -> None:
+    """Tells a transport whose replies lie where it finds them that requests of these stages are asked anew.
+
+    `rounds`: by stage, the name of the round; replies of the same round are found again.
+    """
+    ask_anew = getattr(transport, "again", None)
+    if ask_anew is not None:
+        ask_anew(rounds)
 
 
 class Transport(Protocol):

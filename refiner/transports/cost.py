@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refiner.errors import AnalystError, BudgetSpent, ConfigError
-from refiner.transports.base import HALTED, Reply, Request, Transport, halt
+from refiner.transports.base import HALTED, Reply, Request, Transport, again, halt
 from refiner.transports.prices import Prices, load
 from refiner.transports.tokens import PER_MESSAGE, Correction, estimate
 
@@ -101,7 +101,8 @@ class Ledger:
     def call(self, request: Request, *, kept: bool = True) -> Iterator[list[Reply]]:
         """Around one call: put its reply into the list, or an empty one with what a failed call took.
 
-        `kept`: whether whoever asks keeps the reply of a call that succeeds, by its own means. Raises BudgetSpent instead of starting one too many.
+        `kept`: whether whoever asks keeps the reply of a call that succeeds. Raises BudgetSpent instead of starting
+        one too many.
         """
         self._refuse_unpriced(request.model)
         estimated = prompt_tokens(request)
@@ -209,6 +210,9 @@ class Metered:
         """From now on every call raises AnalystError before it costs anything."""
         self._halted = True
         halt(self._transport)
+
+    def again(self, rounds: Mapping[str, str]) -> None:
+        again(self._transport, rounds)
 
     def complete(self, request: Request) -> Reply:
         with self.ledger.call(request) as came:

@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from refiner.errors import Waiting
+from refiner.ids import content_key
 from refiner.transports.base import Reply, Request
 from refiner.transports.files import write_whole
 from refiner.transports.handoff_text import Open, index, request_text, trouble_text
@@ -36,9 +39,15 @@ class HandoffTransport:
         self._lock = threading.Lock()
         self._open: dict[str, Open] = {}
         self._begun = False
+        self._rounds: Mapping[str, str] = {}
+
+    def again(self, rounds: Mapping[str, str]) -> None:
+        """From now on requests of these stages have other ids, so that earlier replies, which stay, are not theirs."""
+        self._rounds = dict(rounds)
 
     def complete(self, request: Request) -> Reply:
         """The reply that lies in the folder. Raises Waiting when there is none yet, or none that fits the schema."""
+        request = self._of_round(request)
         with self._lock:
             self._begin()
             answer = self._answer(request.id)
@@ -51,6 +60,10 @@ class HandoffTransport:
             self._ask(request)
         place = self._folder / REQUESTS
         raise Waiting(f"{place / _file(request.id)} has no reply yet", str(place))
+
+    def _of_round(self, request: Request) -> Request:
+        name = self._rounds.get(request.stage)
+        return request if name is None else replace(request, id=content_key("round", name, request.id))
 
     def _begin(self) -> None:
         """At the first request of a run: what lies open from an earlier one is asked again if it is still needed."""

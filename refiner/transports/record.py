@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from refiner.transports.base import Reply, Request, Transport, halt
+from refiner.transports.base import Reply, Request, Transport, again, halt
 from refiner.transports.files import write_whole
 
 
@@ -23,6 +24,9 @@ class Recorder:
 
     def halt(self) -> None:
         halt(self._transport)
+
+    def again(self, rounds: Mapping[str, str]) -> None:
+        again(self._transport, rounds)
 
     def complete(self, request: Request) -> Reply:
         reply = self._transport.complete(request)

@@ -16,6 +16,8 @@ CHEAP = ("fold", "gate", "merge", "audit")
 """The stages that a cancelled refinement still goes through, so that what is finished can be reviewed."""
 ASKING = ("gate", "merge")
 """Those of them that ask a model when it is at hand."""
+_BESIDES = {"gate": ("judged_contrast",)}
+"""What a stage asks beside the requests of its own name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,19 @@ class Again:
 
     def run(self, step: Step, tools: Tools) -> tuple[Any, ...]:
         return self.stage.run(step, tools)
+
+
+def anew(stages: Sequence[Stage], rounds: Sequence[tuple[str, str]]) -> tuple[list[Stage], dict[str, str]]:
+    """The stages with those that were run again, and by the stage of a request the round it is asked in.
+
+    `rounds`: (first stage, salt) of each time, in order.
+    """
+    made, asked = list(stages), dict[str, str]()
+    for stage, salt in rounds:
+        first = [one.name for one in made].index(stage)
+        made[first:] = [Again(one, salt) for one in made[first:]]
+        asked.update({name: salt for one in made[first:] for name in (one.name, *_BESIDES.get(one.name, ()))})
+    return made, asked
 
 
 def without_asking(stages: Sequence[Stage], finished: Callable[[Sequence[str]], set[str]]) -> list[Stage]:

@@ -23,7 +23,7 @@ from refiner.workspace import stored_config, tools_for, versions
 from refiner.workspace.asking import Asking
 from refiner.workspace.assembling import remembering
 from refiner.workspace.corpora import Entry
-from refiner.workspace.finishing import Again, Quiet, without_asking
+from refiner.workspace.finishing import Quiet, anew, without_asking
 from refiner.workspace.plan import Plan, Planner
 from refiner.workspace.reports import Reports
 from refiner.workspace.tools import engine_for
@@ -188,14 +188,14 @@ class Running:
         start, store = self.reports.start(refinement_id), self.reports.store
         seen = snapshot or self.reports.snapshot(start)
         strategy = fitting(start.config, seen.training)
-        stages = remembering(strategy(start.config, tools), start.body.get("before", {}))
-        for event in store.events(refinement_id, "rerun"):
-            first = [stage.name for stage in stages].index(event.body["stage"])
-            stages[first:] = [Again(stage, event.body["salt"]) for stage in stages[first:]]
+        usual = remembering(strategy(start.config, tools), start.body.get("before", {}))
+        rounds = [(event.body["stage"], event.body["salt"]) for event in store.events(refinement_id, "rerun")]
+        stages, asked = anew(usual, rounds)
         base = store.skill(start.made.base)
         records = RefinementRecords(seen.training, base, store)
         meter = meter_of(tools)
         if meter is not None:
+            meter.ask_anew(asked)
             meter.expected = expected_of(start.config, [shown_size(item.trace) for item in seen.training])
         return Case(refinement_id, start.config, stages, records, tools, meter)
 

@@ -50,6 +50,12 @@ class Meter:
 
         halt(self.analyst.caller.transport)
 
+    def ask_anew(self, rounds: Mapping[str, str]) -> None:
+        """Lets requests of these stages find no reply of an earlier round."""
+        from refiner.transports.base import again
+
+        again(self.analyst.caller.transport, rounds)
+
     def open(self, store: Store, refinement_id: str) -> None:
         """Takes over what earlier runs spent, and their replies that no finished step holds."""
         if self.ledger is not None:
