@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import stat
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from refiner import registry
+from refiner.archives import DAMAGED, zipfile
 from refiner.safe_names import safe_name, unused
 from refiner.types import BadRecord
 
@@ -92,7 +91,7 @@ class Unpacked:
             with zipfile.ZipFile(data) as archive:
                 for entry in self._entries(archive):
                     self._entry(name, archive, entry)
-        except (zipfile.BadZipFile, NotImplementedError, UnicodeError, ValueError, EOFError, zlib.error) as error:
+        except (*DAMAGED, UnicodeError, ValueError) as error:
             raise _Refused(f"the zip archive is damaged: {error}") from None
 
     def _entries(self, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -114,7 +113,7 @@ class Unpacked:
                 self._member(name, stream, entry)
         except _Refused as refused:
             self.rejected.append(BadRecord(f"{archive_name}/{name}", 0, str(refused)))
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
+        except DAMAGED as error:
             self.rejected.append(BadRecord(f"{archive_name}/{name}", 0, f"cannot be unpacked: {error}"))
 
     def _member(self, name: str, stream: BinaryIO | object, entry: zipfile.ZipInfo) -> None:

@@ -9,8 +9,9 @@ import base64
 import csv
 import io
 import json
-import zipfile
 from typing import Any
+
+from refiner.archives import zipfile
 
 PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 12).decode()
 URI = f"data:image/png;base64,{PICTURE}"
@@ -135,10 +136,15 @@ def inspect_json() -> bytes:
     return json.dumps({**inspect_header(), "samples": samples}, indent=1).encode()
 
 
-def inspect_zip(*samples: dict[str, Any], header: dict[str, Any] | None = None, running: bool = False) -> bytes:
+def inspect_zip(
+    *samples: dict[str, Any],
+    header: dict[str, Any] | None = None,
+    running: bool = False,
+    how: int = zipfile.ZIP_DEFLATED,
+) -> bytes:
     packed = io.BytesIO()
     header = header or inspect_header()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(packed, "w", how) as archive:
         archive.writestr("_journal/start.json", json.dumps({key: header[key] for key in ("version", "eval")}))
         for sample in samples:
             archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))

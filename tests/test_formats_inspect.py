@@ -11,6 +11,7 @@ import pytest
 from format_samples import inspect_header, inspect_json, inspect_sample, inspect_zip
 
 from refiner import ingest
+from refiner.archives import zipfile
 from refiner.formats.inspect_ai import FORMAT
 from refiner.ports import Source
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Span, Trace
@@ -56,6 +57,15 @@ def test_both_forms_of_a_log_say_the_same() -> None:
     assert plain[0] == plain[1]
     assert [item.external_id for item in forms[0] if isinstance(item, Trace)] == ["r1/1/1", "r1/1/2"]
     assert FORMAT.sniff(inspect_zip(*samples)) == FORMAT.sniff(inspect_json()) == 1.0
+
+
+def test_archives_packed_with_zstandard_say_the_same() -> None:
+    sample = inspect_sample(1, 1, "C")
+    packed = inspect_zip(sample, how=zipfile.ZIP_ZSTANDARD)
+    assert parse(packed) == parse(inspect_zip(sample)) and FORMAT.sniff(packed) == 1.0
+    start = packed.index(b"samples/1_epoch_1.json") + 30
+    items = parse(packed[:start] + b"\x00" * 40 + packed[start + 40 :])
+    assert isinstance(items[0], BadRecord) and "samples/1_epoch_1.json: cannot be unpacked" in items[0].reason
 
 
 def test_a_uuid_names_the_trace() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import tempfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,13 @@ from corpus import refiner
 from format_samples import SAMPLES, inspect_sample, inspect_zip, lines
 
 from refiner import ingest, walking
+from refiner.archives import zipfile
 from refiner.errors import FormatError
 
 
-def packed(files: dict[str, bytes]) -> bytes:
+def packed(files: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", how) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return out.getvalue()
@@ -33,10 +33,11 @@ def put(path: Path, data: bytes) -> Path:
 PLAIN = {f"{name}.dat": sample for name, sample in SAMPLES.items() if name in ("canonical", "chat", "codex")}
 
 
-def test_a_zip_gives_what_its_files_give(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD])
+def test_a_zip_gives_what_its_files_give(tmp_path: Path, how: int) -> None:
     for name, data in PLAIN.items():
         put(tmp_path / "plain" / name, data)
-    zipped = put(tmp_path / "all.zip", packed(PLAIN))
+    zipped = put(tmp_path / "all.zip", packed(PLAIN, how))
     inside, beside = ingest.load([zipped], corpus="c"), ingest.load([tmp_path / "plain"], corpus="c")
     assert [trace.revision for trace in inside.traces] == [trace.revision for trace in beside.traces]
     assert [file.path for file in inside.files] == sorted(PLAIN)

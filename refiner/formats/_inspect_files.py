@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
+from refiner.archives import DAMAGED, zipfile
 from refiner.jsontext import decode, loads, rows
 
 _HEADERS = ("header.json", "_journal/start.json")
 _LARGEST = 1 << 30
 """A member that unpacks to more is refused unread."""
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    NotImplementedError,
-    RuntimeError,
-    EOFError,
-    OSError,
-    ValueError,
-    zlib.error,
-    UnicodeError,
-)
+_UNREADABLE = (*DAMAGED, OSError, ValueError, UnicodeError)
 
 
 class Logged(NamedTuple):
