@@ -18,6 +18,8 @@ KEYS = (
     ("Label by hand", "P, F, U", "passed, failed, unknown"),
     ("Label by hand", "N", "a note on what went wrong; Enter saves it"),
     ("Label by hand", "J and K", "next and previous"),
+    ("Suggested", "A, O, D", "accept, the other outcome, dismiss"),
+    ("Suggested", "J and K", "next and previous"),
 )
 WORDS = (
     ("Trace", "One recorded run of an agent: what it was asked, each call with its answer, and its last words."),
@@ -26,6 +28,7 @@ WORDS = (
         "Outcome",
         "How a run ended: passed, failed, unknown, or infrastructure (not the agent's doing). Yours counts first.",
     ),
+    ("Episode", "One attempt within a conversation: a request, what the agent did, and how the user took it."),
     ("Feedback", "A sentence on what went wrong in a run."),
     ("Refinement", "One pass over a corpus: groups of runs, proposals, their evidence, and changes to the skill."),
     ("Change", "What you accept or reject: one or more edits that stand or fall together."),
