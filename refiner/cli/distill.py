@@ -23,7 +23,8 @@ WAITING = 3
 BUDGET = 6
 _OWN = ("transcript", "target", "name", "trust_suggested", "description", "edit_budget", "json", "run")
 _NOT_TAKEN = {"skill_file", "skill_name", "raw_jsonl", "binary_rewards", "ground_truth_file", "task_key", "pass_at"}
-_NOT_TAKEN |= {"lower_is_better", "edit_budget", "limit", "llm_provider", "db"}
+_NOT_TAKEN |= {"lower_is_better", "score", "columns", "edit_budget", "limit", "llm_provider", "db"}
+_NOT_TAKEN |= {"holdout", "output_dir"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--edit-budget", type=int, default=BUDGET, metavar="N", help=f"the most changes (default {BUDGET})"
+    )
+    parser.add_argument(
+        "--holdout",
+        metavar="X",
+        help="the share of conversations held out (default 0.3 from 4 conversations on, else 0)",
+    )
+    parser.add_argument(
+        "--out", dest="output_dir", metavar="PATH", help="the folder for the result (default .refiner/distill/NAME)"
     )
     for flag in settings.flags():
         if flag.dest not in _NOT_TAKEN:
