@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages._ui import (
+    answers,
     byhand,
     corpora,
     first,
     header,
-    one_by_one,
     overview,
     scores,
     session,
@@ -70,7 +70,7 @@ def show(view: CorpusView, known: Sequence[CorpusCard]) -> None:
         case "talks" if view.traces:
             talks.draw(view.name)
         case "suggested":
-            one_by_one.draw(view.name)
+            answers.draw(view.name)
         case "hand" if view.traces:
             byhand.draw(view)
         case "skill":

@@ -62,14 +62,14 @@ def test_a_corpus_without_conversations_says_so_and_stays(monkeypatch: pytest.Mo
 def test_each_key_answers_one_suggestion_and_shows_the_next(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
     desk.waiting = rows()
     app = open_app(monkeypatch, desk, view="suggested")
-    assert "no, a formula" in words(app) and "The user corrected it." in words(app)
+    assert "no, a formula" in words(app) and "The user corrected what was done: 2 runs, probably failed" in words(app)
     press(app, "one_accept_")
-    press(app, "one_other_")
     press(app, "one_dismiss_")
+    press(app, "one_other_")
     assert desk.calls == [
         ("accept_suggestions", "runs", ("id-1",)),
-        ("label", "runs", "id-2", "fail", None),
         ("dismiss_suggestions", "runs", ("id-3",)),
+        ("label", "runs", "id-2", "fail", None),
     ]
     assert "No suggestion waits" in words(app)
 
@@ -81,9 +81,22 @@ def test_the_keys_are_single_letters_and_moving_answers_nothing(
     app = open_app(monkeypatch, desk, view="suggested")
     assert {one.proto.shortcut for one in app.button if one.proto.shortcut} == {"a", "o", "d", "j", "k"}
     press(app, "one_next")
-    assert app.query_params["trace"] == "id-2"
+    assert app.query_params["trace"] == "id-3"
     press(app, "one_previous")
     assert app.query_params["trace"] == "id-1" and desk.calls == []
+
+
+def test_a_kind_is_answered_at_once_and_a_link_to_a_run_shows_its_kind(
+    monkeypatch: pytest.MonkeyPatch, desk: FakeDesk
+) -> None:
+    desk.waiting = rows()
+    app = open_app(monkeypatch, desk, view="suggested", trace="id-2")
+    assert list(app.segmented_control(key="sign_kind").options) == ["Corrected (2)", "Approved (1)"]
+    assert "The user was content: 1 run, probably passed" in words(app)
+    app.segmented_control(key="sign_kind").set_value("correction").run()
+    app.button(key="dismiss_correction").click().run()
+    assert desk.calls == [("dismiss_suggestions", "runs", ("id-1", "id-3"))] and "trace" not in app.query_params
+    assert "2 suggestions dismissed." in words(app) and "The user was content: 1 run" in words(app)
 
 
 def test_the_parts_show_where_they_say_something(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
@@ -121,10 +134,8 @@ def test_from_an_uploaded_conversation_to_changes_to_review(
     name = "my runs episodes"
     assert workspace.corpus(name).statuses["unknown"] == 4
     press(app, "one_accept_")
-    app.segmented_control(key="corpus_view").set_value("labels").run()
-    press(app, "accept_correction")
-    press(app, "accept_approval")
-    app.segmented_control(key="corpus_view").set_value("suggested").run()
+    press(app, "one_accept_")
+    press(app, "one_accept_")
     press(app, "one_dismiss_")
     assert workspace.corpus(name).statuses | {"fail": 2, "pass": 1, "unknown": 1} == workspace.corpus(name).statuses
     review = workspace.review(refine(workspace, name))
