@@ -12,6 +12,7 @@ import streamlit as st
 from pages._ui import cards, header, messages, review_panes, session
 from pages._ui.text import count, esc
 from refiner.errors import RefinerError
+from refiner.reporting.analysts import decisive_words
 from refiner.types import Span
 
 if TYPE_CHECKING:
@@ -28,13 +29,16 @@ def draw(view: TraceView) -> None:
         needle = st.text_input("Find", key="find", bind="query-params", type="search", live=True, width=280) or ""
         roles = st.pills("From", messages.ROLES, selection_mode="multi", key="role", bind="query-params")
         downloads(view)
+        if view.decisive is not None:
+            session.link("trace", f"Where it went wrong: #{view.decisive + 1}", **here(view.trace.id, view.decisive))
     shown = matching(view.trace.spans, needle, roles)
+    blamed = None if view.decisive is None else messages.Blamed(view.decisive, decisive_words(view.analyst))
     quoted = [one for one in view.cited if one.ordinal == messages.FEEDBACK]
     st.html(messages.feedback(view.outcome, quoted) or '<p class="sr-muted">No feedback was recorded.</p>')
     st.html(f'<p class="rv-meta">{summary(view, shown, needle, bool(roles))}</p>')
     for span in on_page(shown, wanted):
         cited = [one for one in view.cited if one.ordinal == span.ordinal]
-        st.html(messages.message(span, cited, needle=needle, here=span.ordinal == wanted))
+        st.html(messages.message(span, cited, needle=needle, here=span.ordinal == wanted, blamed=blamed))
     if not shown:
         cards.empty("Nothing found", "No message holds this. Clear the search or choose other speakers.")
 
@@ -47,6 +51,12 @@ def head(view: TraceView) -> None:
         f'<div class="rv-trace-head"><b>{esc(view.external_id)}</b> {messages.outcome_chip(view.outcome)}'
         f'<p class="rv-facts rv-small">{line}</p><p class="rv-text">{esc(trace.task)}</p></div>'
     )
+
+
+def here(trace_id: str, ordinal: int) -> dict[str, str | None]:
+    """The address of a message of this run; the way back stays."""
+    kept = {name: session.param(name) for name in ("change", "pick")}
+    return {"id": trace_id, "at": str(ordinal), **kept}
 
 
 def matching(spans: Sequence[Span], needle: str, roles: Sequence[str]) -> list[Span]:

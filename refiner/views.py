@@ -244,12 +244,17 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class TraceView:
-    """One trace with the outcome that counts and the quotes that the refinement took from it."""
+    """One trace with the outcome that counts and the quotes that the refinement took from it.
+
+    `decisive`: the message of a failing trace that `analyst` takes for the one that decided it, by its ordinal.
+    """
 
     trace: Trace
     outcome: Outcome
     cited: tuple[Citation, ...]
     external_id: str
+    decisive: int | None = None
+    analyst: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,7 +182,8 @@ class ScriptedDesk:
         for one in self.made.snapshot.training:
             if one.trace.id == trace_id:
                 quoted = [c for p in self.made.proposals for c in p.citations if c.trace_id == trace_id]
-                return TraceView(one.trace, one.outcome, tuple(quoted), one.trace.external_id)
+                name, at = one.trace.external_id, self.made.decisive.get(trace_id)
+                return TraceView(one.trace, one.outcome, tuple(quoted), name, at, self.made.analyst)
         raise StoreError(f"there is no run {trace_id}; open one from Review")
 
     def nearest_opposite(self, refinement_id: str, change_id: str, n: int = 5) -> list[TraceView]:

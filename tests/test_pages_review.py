@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pages._ui import decision_bar, evidence, review_panes, session
+from refiner.types import Summary
 from refiner.workspace.desk import Workspace
 from tests.fake_desk import job_view
 from tests.scripted_desk import HOSTILE, ScriptedDesk, app, html_of, labels_of, report, words_of
@@ -259,6 +261,14 @@ def test_evidence_counts_and_opens_the_cited_message_between_its_neighbours(desk
     assert '<mark class="rv-cited">saved page 1</mark>' in drawn
     assert "Please tidy fail-0" in drawn
     assert "saved page 3" in drawn
+
+
+def test_evidence_says_where_a_run_went_wrong(desk, monkeypatch):
+    trace = desk.made.snapshot.training[0].trace
+    blamed = Summary(trace.id, "", "failure", "", (), trace.spans[-1].span_id)
+    desk.made = replace(desk.made, summaries=(blamed,))
+    drawn = html_of(app(desk, "review", monkeypatch, refinement="r1"))
+    assert drawn.count("rv-blamed") == 1 and "a guess of the offline analyst" in drawn
 
 
 def test_counter_examples_are_runs_that_ended_the_other_way(desk, monkeypatch):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pages._ui import messages
-from refiner.types import Citation, Span
+from refiner.types import Citation, Span, Summary
 from tests.scripted_desk import HOSTILE, ScriptedDesk, app, html_of, labels_of, quote, report, run, words_of
 
 
@@ -34,6 +34,32 @@ def test_it_shows_the_run_with_its_cited_place_marked(desk, monkeypatch):
     assert html_of(test).count('<mark class="rv-cited">') == 2
     assert "5 messages, 1 of them cited" in words_of(test)
     assert "told so" in words_of(test)
+
+
+def blaming(one, span_id: str, side: str = "failure") -> ScriptedDesk:
+    """A desk whose analyst takes one step of a run for the one that decided it."""
+    made = with_run(one).made
+    return ScriptedDesk(replace(made, summaries=(Summary(one.trace.id, "", side, "", (), span_id),)))
+
+
+def test_the_step_where_a_run_went_wrong_is_marked_as_a_guess_and_a_link_leads_to_it(monkeypatch):
+    long = run("long", "fail", messages=120)
+    test = app(blaming(long, "s71"), "trace", monkeypatch, refinement="r1", id=long.trace.id)
+    assert "rv-blamed" not in html_of(test)
+    link = next(one.proto for one in test.get("page_link") if one.proto.label == "Where it went wrong: #71")
+    assert "at=70" in link.query_string
+    opened = html_of(app(blaming(long, "s71"), "trace", monkeypatch, refinement="r1", id=long.trace.id, at="70"))
+    (mark,) = opened.split("rv-blamed")[1:]
+    assert "a guess of the offline analyst" in mark and opened.split("rv-blamed")[0].endswith(
+        '#71</span></header><p class="'
+    )
+
+
+def test_a_passing_run_went_wrong_nowhere(monkeypatch):
+    one = run("good", "pass")
+    test = app(blaming(one, "s2", "success"), "trace", monkeypatch, refinement="r1", id=one.trace.id)
+    assert "rv-blamed" not in html_of(test)
+    assert not any("went wrong" in label for label in labels_of(test))
 
 
 def test_a_long_run_opens_on_the_page_that_the_link_points_at(monkeypatch):
@@ -139,6 +165,17 @@ def test_an_excerpt_has_two_messages_around_the_cited_one_and_names_the_gap():
     shown = [int(part.split("<")[0]) for part in drawn.split('rv-no">#')[1:]]
     assert shown == [9, 10, 11, 12, 13, 21]
     assert "7 messages between" in drawn
+
+
+def test_an_excerpt_opens_the_step_where_the_run_went_wrong_first():
+    one = run("long", "fail", messages=40)
+    apart = messages.excerpt(one.trace, one.outcome, [quote(one, 10)], blamed=messages.Blamed(20, "here <b>"))
+    numbers = [int(part.split("<")[0]) for part in apart.split('rv-no">#')[1:]]
+    assert numbers == [21, 9, 10, 11, 12, 13]
+    assert apart.count("here &lt;b&gt;") == 1 and "quoted from the run" in apart
+    among = messages.excerpt(one.trace, one.outcome, [quote(one, 10)], blamed=messages.Blamed(9, "here"))
+    assert [int(part.split("<")[0]) for part in among.split('rv-no">#')[1:]] == [9, 10, 11, 12, 13]
+    assert among.count("rv-blamed") == 1 and "quoted from the run" not in among
 
 
 def test_quoted_feedback_is_shown_with_its_place_marked():

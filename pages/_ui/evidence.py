@@ -10,6 +10,7 @@ import streamlit as st
 from pages._ui import cards, counted, messages, session
 from pages._ui.text import count, esc, label
 from refiner.errors import RefinerError
+from refiner.reporting.analysts import decisive_words
 from refiner.reporting.counted import power
 from refiner.types import Citation, Contrast, Outcome, Trace
 
@@ -61,7 +62,7 @@ def pane(refinement_id: str, report: Report, item: Item, runs: Runs) -> None:
     supporting, opposite, every, everything = st.tabs(TABS, key="evidence", on_change="rerun")
     if supporting.open:
         with supporting:
-            cited_runs(item, runs)
+            cited_runs(item, runs, report)
     if opposite.open:
         with opposite:
             _showing(refinement_id, item)
@@ -115,15 +116,22 @@ def _tested(contrast: Contrast) -> list[str]:
     return [f"p = {contrast.p:.2g}", *q, *note]
 
 
-def cited_runs(item: Item, runs: Runs) -> None:
-    """The cited runs, each with what is quoted of it."""
+def cited_runs(item: Item, runs: Runs, report: Report | None = None) -> None:
+    """The cited runs, each with what is quoted of it, and with a report where each went wrong."""
     cited, numbered = citations(item), numbers(item)
     known = [trace_id for trace_id in numbered if trace_id in runs]
     if not known:
         cards.empty("No quote", "Nothing was quoted for this change: read the group, or reject it as not supported.")
     for trace_id in _so_many(known, f"support_{item.change_id}"):
         one = runs[trace_id]
-        run_card(one.trace, one.outcome, cited, item.change_id, number=numbered[trace_id])
+        blamed = blamed_of(report, trace_id) if report else None
+        run_card(one.trace, one.outcome, cited, item.change_id, number=numbered[trace_id], blamed=blamed)
+
+
+def blamed_of(report: Report, trace_id: str) -> messages.Blamed | None:
+    """Where a failing run went wrong, as the analyst of the refinement sees it."""
+    at = report.decisive.get(trace_id)
+    return None if at is None else messages.Blamed(at, decisive_words(report.analyst))
 
 
 def _showing(refinement_id: str, item: Item) -> None:
@@ -201,11 +209,12 @@ def run_card(
     number: int | None = None,
     at: int | None = None,
     name: str = "run",
+    blamed: messages.Blamed | None = None,
 ) -> None:
     """One run: what was asked, the cited message with two around it, the way to the whole run, and disputing it."""
     mine = [one for one in cited if one.trace_id == trace.id]
     place = _at(mine[0].ordinal if mine else at)
-    shown = messages.excerpt(trace, outcome, mine) if mine else _around(trace, outcome, at)
+    shown = messages.excerpt(trace, outcome, mine, blamed=blamed) if mine else _around(trace, outcome, at)
     badge = f"<sup>[{number}]</sup> " if number else ""
     with st.container(border=True, key=f"{name}_{trace.id}", gap="small"):
         st.html(

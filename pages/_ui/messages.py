@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from pages._ui.text import esc
 from refiner.types import Citation, Outcome, Span, Trace
@@ -25,6 +25,13 @@ class Part:
     label: str
     start: int
     text: str
+
+
+class Blamed(NamedTuple):
+    """The message where a run went wrong, by its ordinal, and in words who says so."""
+
+    ordinal: int
+    words: str
 
 
 def role(span: Span) -> str:
@@ -100,7 +107,13 @@ def _clipped(ranges: Sequence[Range], length: int, offset: int) -> Iterable[int]
 
 
 def message(
-    span: Span, citations: Sequence[Citation] = (), *, needle: str = "", limit: int = 0, here: bool = False
+    span: Span,
+    citations: Sequence[Citation] = (),
+    *,
+    needle: str = "",
+    limit: int = 0,
+    here: bool = False,
+    blamed: Blamed | None = None,
 ) -> str:
     """One message as an article. `limit` shortens what is not cited; `here` marks the message a link points at."""
     cited = places(whole(span), citations)
@@ -110,7 +123,8 @@ def message(
     classes = f"rv-msg rv-{speaker}{' rv-here' if here else ''}{' rv-has-cite' if cited else ''}"
     quoted = '<span class="rv-flag">cited</span>' if cited else ""
     head = f'<header><b>{speaker}</b>{name}<span class="rv-no">#{span.ordinal + 1}</span>{quoted}</header>'
-    return f'<article class="{classes}">{head}{body or "<p class=sr-muted>(empty)</p>"}</article>'
+    wrong = f'<p class="rv-blamed">{esc(blamed.words)}</p>' if blamed and blamed.ordinal == span.ordinal else ""
+    return f'<article class="{classes}">{head}{wrong}{body or "<p class=sr-muted>(empty)</p>"}</article>'
 
 
 def _part(part: Part, cited: Sequence[Range], needle: str, limit: int, *, alone: bool) -> str:
@@ -149,8 +163,19 @@ def window(trace: Trace, ordinal: int, around: int = 2) -> tuple[Span, ...]:
     return trace.spans[max(0, at - around) : at + around + 1]
 
 
-def excerpt(trace: Trace, outcome: Outcome, citations: Sequence[Citation], *, around: int = 2, limit: int = 420) -> str:
-    """The first cited message open with its neighbours, further cited ones after it, and cited feedback on top."""
+def excerpt(
+    trace: Trace,
+    outcome: Outcome,
+    citations: Sequence[Citation],
+    *,
+    around: int = 2,
+    limit: int = 420,
+    blamed: Blamed | None = None,
+) -> str:
+    """The first cited message open with its neighbours, further cited ones after it, and cited feedback on top.
+
+    The message where the run went wrong comes before all of them, unless it is one of them.
+    """
     mine = [one for one in citations if one.trace_id == trace.id]
     quoted = [one for one in mine if one.ordinal == FEEDBACK]
     ordinals = sorted({one.ordinal for one in mine if one.ordinal != FEEDBACK})
@@ -160,8 +185,12 @@ def excerpt(trace: Trace, outcome: Outcome, citations: Sequence[Citation], *, ar
             shown[span.ordinal] = span
     if not ordinals:
         shown = {span.ordinal: span for span in window(trace, FEEDBACK, around)}
-    body = [message(shown[key], [one for one in mine if one.ordinal == key], limit=limit) for key in sorted(shown)]
-    return (feedback(outcome, quoted) if quoted or not ordinals else "") + _with_gaps(body, sorted(shown))
+    cited = {key: [one for one in mine if one.ordinal == key] for key in sorted(shown)}
+    body = [message(shown[key], cited[key], limit=limit, blamed=blamed) for key in cited]
+    apart = [span for span in trace.spans if blamed and span.ordinal == blamed.ordinal and span.ordinal not in shown]
+    first = "".join(message(span, limit=limit, blamed=blamed) for span in apart)
+    said = feedback(outcome, quoted) if quoted or not ordinals else ""
+    return first + ('<p class="rv-gap">quoted from the run</p>' if first else "") + said + _with_gaps(body, [*cited])
 
 
 def _with_gaps(body: Sequence[str], ordinals: Sequence[int]) -> str:

@@ -12,6 +12,16 @@ ANALYST_NOTES = {
     ),
 }
 
+DECISIVE_WORDS = {
+    "offline": "where it may have gone wrong: a guess of the offline analyst, which counts marks and is often wrong",
+    "model": "where it went wrong, as the model sees it",
+}
+
+
+def decisive_words(analyst: str) -> str:
+    """What is said beside the message that an analyst takes for the one that decided a failure."""
+    return DECISIVE_WORDS.get(analyst, f"where it went wrong, as the analyst “{analyst}” sees it")
+
 
 def analyst_note(analyst: str) -> str:
     """The sentence for an analyst by name; every analyst has one."""

@@ -114,6 +114,17 @@ class Report:
         return {item.trace.id: item for item in self.snapshot.training}
 
     @cached_property
+    def decisive(self) -> Mapping[str, int]:
+        """The message that the analyst takes for the one that decided a failure, by trace id; by its ordinal."""
+        blamed = {one.trace_id: one.decisive_span_id for one in self.summaries if one.polarity == "failure"}
+        return {
+            key: span.ordinal
+            for key, item in self.runs.items()
+            for span in item.trace.spans
+            if span.span_id == blamed.get(key)
+        }
+
+    @cached_property
     def names(self) -> Mapping[str, str]:
         """The external ids of the training traces, by trace id."""
         return {key: item.trace.external_id for key, item in self.runs.items()}

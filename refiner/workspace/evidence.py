@@ -95,4 +95,5 @@ def _view(item: Labelled, report: Report) -> TraceView:
     own = {one for one in found if one.trace_id == item.trace.id and one.verified}
     cited = tuple(sorted(own, key=lambda one: (one.ordinal, one.start, one.end, one.quote)))
     outcome: Outcome = item.outcome
-    return TraceView(item.trace, outcome, cited, item.trace.external_id)
+    decisive = report.decisive.get(item.trace.id)
+    return TraceView(item.trace, outcome, cited, item.trace.external_id, decisive, report.analyst)
