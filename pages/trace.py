@@ -30,7 +30,9 @@ def draw(view: TraceView) -> None:
         roles = st.pills("From", messages.ROLES, selection_mode="multi", key="role", bind="query-params")
         downloads(view)
         if view.decisive is not None:
-            session.link("trace", f"Where it went wrong: #{view.decisive + 1}", **here(view.trace.id, view.decisive))
+            session.link(
+                "trace", f"Where it may have gone wrong: #{view.decisive + 1}", **here(view.trace.id, view.decisive)
+            )
     shown = matching(view.trace.spans, needle, roles)
     blamed = None if view.decisive is None else messages.Blamed(view.decisive, decisive_words(view.analyst))
     quoted = [one for one in view.cited if one.ordinal == messages.FEEDBACK]

@@ -96,6 +96,60 @@ def test_a_sub_agent_is_named_where_it_was_called() -> None:
     assert said(trace) == [("delegate", "{}", "[sub-agent sub-1]")]
 
 
+def delegating(reference: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A trajectory whose second call sets a sub-agent to work."""
+    calls = [{"tool_call_id": name, "function_name": name, "arguments": {}} for name in ("look", "delegate")]
+    seen = [{"source_call_id": "delegate", "content": "Two.", "subagent_trajectory_ref": [reference]}]
+    asked = {"source": "user", "message": "Count"}
+    return steps(asked, {"source": "agent", "tool_calls": calls, "observation": {"results": seen}}, **more)
+
+
+SUB = [
+    {"step_id": 1, "source": "user", "message": "Count the files"},
+    {
+        "step_id": 2,
+        "source": "agent",
+        "message": "Two",
+        "tool_calls": [{"tool_call_id": "look", "function_name": "ls"}],
+    },
+]
+
+
+def below(trace: Trace) -> list[tuple[str, str, str]]:
+    """Role, words and parent of the steps of sub-agents."""
+    return [(span.role, span.output or span.name, span.parent) for span in trace.spans if span.parent]
+
+
+def test_the_steps_of_an_embedded_sub_agent_hang_on_the_call_that_set_it_to_work() -> None:
+    sub = trajectory("s1", steps=SUB, trajectory_id="t2")
+    (trace,) = parse(delegating({"trajectory_id": "t2"}, subagent_trajectories=[sub]))
+    assert said(trace)[2] == ("delegate", "{}", "Two.\n[sub-agent t2]")
+    assert below(trace) == [
+        ("system", "Count the files", "delegate"),
+        ("assistant", "Two", "delegate"),
+        ("", "ls", "delegate"),
+    ]
+    assert len({span.span_id for span in trace.spans}) == len(trace.spans) and trace.task == "Count"
+
+
+def test_sub_agents_in_files_are_read_at_any_depth_and_each_once(tmp_path: Path) -> None:
+    here = {"trajectory_path": "/logs/agent/trajectory.summarization-1.json"}
+    again = delegating({"trajectory_path": "trajectory.json"})["steps"]
+    copied = {"source": "user", "message": "Count", "is_copied_context": True}
+    inner = trajectory("s2", steps=[copied, *SUB, *again[1:]])
+    root = folder(tmp_path, result_json=RESULT, agent__trajectory_json=delegating(here))
+    (root / "agent" / "trajectory.summarization-1.json").write_text(json.dumps(inner))
+    trace, _ = load(root)
+    assert [words for _, words, _ in below(trace)] == [
+        "Count the files",
+        "Two",
+        "ls",
+        "look",
+        "Two.\n[sub-agent trajectory.json]",
+    ]
+    assert {parent for _, _, parent in below(trace)} == {"delegate"}
+
+
 def test_copied_context_is_not_doubled() -> None:
     told = {"source": "user", "message": "List it"}
     again = {**told, "is_copied_context": True}

@@ -46,7 +46,7 @@ def test_the_step_where_a_run_went_wrong_is_marked_as_a_guess_and_a_link_leads_t
     long = run("long", "fail", messages=120)
     test = app(blaming(long, "s71"), "trace", monkeypatch, refinement="r1", id=long.trace.id)
     assert "rv-blamed" not in html_of(test)
-    link = next(one.proto for one in test.get("page_link") if one.proto.label == "Where it went wrong: #71")
+    link = next(one.proto for one in test.get("page_link") if one.proto.label == "Where it may have gone wrong: #71")
     assert "at=70" in link.query_string
     opened = html_of(app(blaming(long, "s71"), "trace", monkeypatch, refinement="r1", id=long.trace.id, at="70"))
     (mark,) = opened.split("rv-blamed")[1:]

@@ -1,13 +1,14 @@
 """ATIF trajectories, versions 1.0 to 1.7, as steps. Knows no trial and no outcome.
 
 A file that goes on where another ended repeats what the agent was given again (`is_copied_context`); it is not doubled.
-Trajectories of sub-agents are named where they were called, not read into their caller's.
+Trajectories of sub-agents, embedded or in files of their own, hang on the call that set them to work.
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from refiner.formats._blocks import content_text
@@ -19,6 +20,10 @@ from refiner.types import Span
 
 _SPEAKERS = {"system": "system", "user": "user", "agent": "assistant"}
 _PARTS = 100
+_DEEPEST = 8
+"""Sub-agents of sub-agents; deeper ones are named only."""
+Load = Callable[[str], Any]
+"""Gives the value of a file by its name; None when it is not there."""
 _TOTALS = {
     "input_tokens": ("total_prompt_tokens", "prompt_tokens"),
     "output_tokens": ("total_completion_tokens", "completion_tokens"),
@@ -27,12 +32,12 @@ _TOTALS = {
 }
 
 
-def chain(first: dict[str, Any], name: str, load: Callable[[str], Any]) -> list[dict[str, Any]]:
+def chain(first: dict[str, Any], name: str, load: Load) -> list[dict[str, Any]]:
     """A trajectory and those that continue it. `load` gives the value of a file by its name, `name` is the first's."""
     parts, seen = [first], {name}
     while len(parts) < _PARTS:
         reference = scalar_id(parts[-1].get("continued_trajectory_ref"))
-        name = posixpath.normpath(posixpath.join(posixpath.dirname(name), reference)) if reference else name
+        name = _beside(name, reference) if reference else name
         following = None if name in seen else load(name)
         if not isinstance(following, dict):
             break
@@ -41,13 +46,53 @@ def chain(first: dict[str, Any], name: str, load: Callable[[str], Any]) -> list[
     return parts
 
 
-def spans(parts: list[dict[str, Any]]) -> tuple[Span, ...]:
-    """The steps of all parts, each call with its observation."""
+def _beside(name: str, reference: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), reference))
+
+
+def spans(parts: list[dict[str, Any]], name: str, load: Load) -> tuple[Span, ...]:
+    """The steps of all parts, each call with its observation and the steps of the sub-agents that it set to work."""
+    return _told(parts, _Below(name, load, {name}, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Below:
+    """Where sub-agents are looked for: beside the file `name`, each once."""
+
+    name: str
+    load: Load
+    seen: set[str]
+    depth: int
+
+    def steps(self, reference: dict[str, Any], part: dict[str, Any]) -> tuple[Span, ...]:
+        """The steps of a sub-agent; what its caller asked of it is no user's word. Nothing where it is not there."""
+        name, found = self._found(reference, part)
+        if found is None or name in self.seen or self.depth >= _DEEPEST:
+            return ()
+        self.seen.add(name)
+        below = replace(self, name=name, depth=self.depth + 1)
+        told = _told(chain(found, name, self.load), below)
+        return tuple(replace(span, role="system") if span.role == "user" else span for span in told)
+
+    def _found(self, reference: dict[str, Any], part: dict[str, Any]) -> tuple[str, dict[str, Any] | None]:
+        """A sub-agent by its id among the embedded ones, else by its file, which may have moved since."""
+        wanted, path = (scalar_id(reference.get(key)) for key in ("trajectory_id", "trajectory_path"))
+        for one in as_list(part.get("subagent_trajectories")):
+            if wanted and scalar_id(as_dict(one).get("trajectory_id")) == wanted:
+                return f"{self.name}#{wanted}", as_dict(one)
+        for name in (_beside(self.name, path), _beside(self.name, posixpath.basename(path))) if path else ():
+            if isinstance(found := self.load(name), dict):
+                return name, found
+        return "", None
+
+
+def _told(parts: list[dict[str, Any]], below: _Below) -> tuple[Span, ...]:
     steps, seen = Steps(), set[str]()
     for number, part in enumerate(parts):
         for step in as_list(part.get("steps")):
-            if isinstance(step, dict) and not _is_repeated(step, number > 0, seen):
-                _add(steps, step)
+            if isinstance(step, dict) and not _is_repeated(step, number > 0 or below.depth > 0, seen):
+                for place, reference in _add(steps, step):
+                    steps.below(place, below.steps(reference, part))
     return steps.spans()
 
 
@@ -77,7 +122,8 @@ def _is_repeated(step: dict[str, Any], continues: bool, seen: set[str]) -> bool:
     return copied
 
 
-def _add(steps: Steps, step: dict[str, Any]) -> None:
+def _add(steps: Steps, step: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """Adds what a step says, calls and sees; returns where it refers to sub-agents."""
     steps.turn += 1
     role = _SPEAKERS.get(scalar_id(step.get("source")), "assistant")
     at = utc_time(step.get("timestamp"))
@@ -86,12 +132,15 @@ def _add(steps: Steps, step: dict[str, Any]) -> None:
         given = as_dict(call)
         name, call_id = scalar_id(given.get("function_name")), scalar_id(given.get("tool_call_id"))
         steps.call(name, arguments_text(given.get("arguments")), call_id, at)
+    below: list[tuple[int, dict[str, Any]]] = []
     for result in as_list(as_dict(step.get("observation")).get("results")):
         seen = as_dict(result)
-        steps.answer("\n".join(_told(seen)), scalar_id(seen.get("source_call_id")))
+        place = steps.answer("\n".join(_observed(seen)), scalar_id(seen.get("source_call_id")))
+        below += [(place, as_dict(one)) for one in as_list(seen.get("subagent_trajectory_ref"))]
+    return below
 
 
-def _told(result: dict[str, Any]) -> Iterator[str]:
+def _observed(result: dict[str, Any]) -> Iterator[str]:
     if result.get("content") is not None:
         yield content_text(result["content"])
     for reference in as_list(result.get("subagent_trajectory_ref")):

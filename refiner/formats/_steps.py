@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from refiner.formats._common import failed, unique_ids
@@ -17,6 +18,8 @@ class Steps:
     turn: int = 0
     waiting: list[tuple[int, int]] = field(default_factory=list)
     """Calls without an observation: the turn they were made in, and their place among the drafts."""
+    above: dict[int, int] = field(default_factory=dict)
+    """Of each step of a sub-agent, the place of the step that it hangs on."""
 
     def say(self, role: str, text: str, span_id: str = "", at: str | None = None, name: str = "") -> None:
         """A message; one without any words is left out. `name`: which of several that have the role."""
@@ -34,15 +37,24 @@ class Steps:
 
     def answer(
         self, text: str, call_id: str = "", name: str = "", at: str | None = None, error: str | None = None
-    ) -> None:
-        """An observation: joined with the call it answers, else a step of its own."""
+    ) -> int:
+        """An observation: joined with the call it answers, else a step of its own. Returns the place of that step."""
         error = error or failed(text)
         chosen = self._asked(call_id, name)
         if chosen is None:
             self.drafts.append(Span(0, "", "tool_result", name or "unnamed", output=text, error=error, started_at=at))
-            return
+            return len(self.drafts) - 1
         self.waiting.remove(chosen)
         self.drafts[chosen[1]] = replace(self.drafts[chosen[1]], output=text, error=error, ended_at=at)
+        return chosen[1]
+
+    def below(self, place: int, spans: Iterable[Span]) -> None:
+        """The steps of a sub-agent, hung on the step that set it to work."""
+        places: dict[str | None, int] = {}
+        for span in spans:
+            places[span.span_id] = len(self.drafts)
+            self.above[len(self.drafts)] = places.get(span.parent, place)
+            self.drafts.append(span)
 
     def _asked(self, call_id: str, name: str) -> tuple[int, int] | None:
         """The same id first (ids repeat: the latest turn wins), then the same name, then in order."""
@@ -58,7 +70,10 @@ class Steps:
     def spans(self) -> tuple[Span, ...]:
         """The steps with their ordinals and with ids that are unique."""
         ids = unique_ids([draft.span_id for draft in self.drafts])
-        return tuple(replace(draft, ordinal=i, span_id=ids[i]) for i, draft in enumerate(self.drafts))
+        above = {place: ids[at] for place, at in self.above.items()}
+        return tuple(
+            replace(draft, ordinal=i, span_id=ids[i], parent=above.get(i)) for i, draft in enumerate(self.drafts)
+        )
 
 
 def opening(spans: tuple[Span, ...]) -> str:

@@ -61,8 +61,9 @@ def _convert(record: dict[str, Any], place: str, source: Source) -> Iterator[Ite
     if _is_trial(record):
         yield from _trial(record, line, source)
         return
-    parts = _atif_steps.chain(record, source.path.rsplit("/", 1)[-1], lambda name: _value(source, name))
-    spans = _atif_steps.spans(parts)
+    file = source.path.rsplit("/", 1)[-1]
+    parts = _atif_steps.chain(record, file, lambda name: _value(source, name))
+    spans = _atif_steps.spans(parts, file, lambda name: _value(source, name))
     if not spans:
         raise Unusable("the trajectory holds no steps")
     name = next((found for key in ("trajectory_id", "session_id") if (found := scalar_id(record.get(key)))), "")
@@ -121,7 +122,7 @@ def _run(record: dict[str, Any], line: str, source: Source) -> Trace | None:
     first = _value(source, _TRAJECTORY)
     if isinstance(first, dict):
         parts = _atif_steps.chain(first, _TRAJECTORY, lambda name: _value(source, name))
-        spans = _atif_steps.spans(parts)
+        spans = _atif_steps.spans(parts, _TRAJECTORY, lambda name: _value(source, name))
         if spans:
             return _of_trajectory(parts, spans, "trajectory", line, source, "")
     found = _sessions.longest(source, "agent/")
