@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from pages._ui import cards, diff, header, installed, installing, session
+from pages._ui import cards, diff, header, importing, installed, installing, merging, session
 from pages._ui.text import count, label
 from refiner.errors import RefinerError
 from refiner.installs.listing import listing
@@ -77,22 +77,25 @@ def _row(skill: Listed) -> None:
 
 
 def _open(folder: str) -> None:
-    session.put(skill=folder, install=None, first=None, last=None)
+    session.put(skill=folder, install=None, act=None, first=None, last=None)
 
 
 def _opened(found: list[Listing]) -> None:
     """The installation that the address asks for, else the skill that it names, else what can be done here."""
+    every, folder = [skill for one in found for skill in one.skills], session.param("skill")
+    skill = next((one for one in every if str(one.found.folder) == folder), None)
     if session.param("install"):
         installing.draw(str(session.param("install")), [place for one in found for place in one.places])
-        return
-    folder = session.param("skill")
-    skill = next((one for each in found for one in each.skills if str(one.found.folder) == folder), None)
-    if skill is not None:
+    elif skill and session.param("act") == "merge":
+        merging.draw(skill, every)
+    elif skill and session.param("act") == "import":
+        importing.draw(skill)
+    elif skill:
         installed.draw(skill, store_of(skill.found.folder))
-        return
-    if folder:
-        cards.card("warn", f"{folder} holds no skill any more, or lies in none of the folders at the left.")
-    _nothing_open(sum(len(one.skills) for one in found))
+    else:
+        if folder:
+            cards.card("warn", f"{folder} holds no skill any more, or lies in none of the folders at the left.")
+        _nothing_open(len(every))
 
 
 def _nothing_open(skills: int) -> None:

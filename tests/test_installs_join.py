@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from refiner.carried import read_origin, written
 from refiner.errors import SkillError
 from refiner.installs.folding import Folded, fold, normal
-from refiner.installs.foreign import export_history, import_history
+from refiner.installs.foreign import export_history, import_history, read_history
 from refiner.installs.installing import install, rollback, status
 from refiner.installs.joining import join
 from refiner.installs.package import Package
@@ -181,7 +181,7 @@ def test_another_tools_history_comes_in_with_times_and_notes_and_goes_back_as_it
     folder = tmp_path / "demo"
     file = foreign(folder, "{broken", '{"version": 9}')
     (folder / "SKILL.md").write_bytes(skill("- now"))
-    done = import_history(opened(folder), file)
+    done = import_history(opened(folder), read_history(file))
     assert (done.versions, done.gaps) == (3, (2, 4, 5, 6))
     reasons = ["this is no JSON", "this is no version (a `text` is missing)"]
     assert [said.rpartition(": ")[2] for said in done.skipped] == reasons
@@ -191,7 +191,7 @@ def test_another_tools_history_comes_in_with_times_and_notes_and_goes_back_as_it
     ]  # fmt: skip
     assert [one.note for one in versions[:3]] == ["create first", "evolve", "manual ü"]
     assert versions[3].source == "adopted" and text(folder) == skill("- now").decode()
-    assert import_history(opened(folder), file).versions == 0
+    assert import_history(opened(folder), read_history(file)).versions == 0
     out = tmp_path / "out.jsonl"
     assert export_history(opened(folder), out) == (out, 4)
     back = [json.loads(line) for line in out.read_text().splitlines()]
@@ -202,7 +202,7 @@ def test_another_tools_history_comes_in_with_times_and_notes_and_goes_back_as_it
 def test_a_history_joins_the_one_that_is_there(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     install(opened(folder), package("- own", **{"references/x.md": b"# X\n"}))
-    import_history(opened(folder), foreign(tmp_path / "other"))
+    import_history(opened(folder), read_history(foreign(tmp_path / "other")))
     store = opened(folder)
     assert [one.source for one in store.versions()] == ["installed", *["imported"] * 4]
     assert status(store).edited == () and text(folder) == skill("- own").decode()
@@ -216,7 +216,7 @@ def test_an_export_never_writes_over_versions_it_does_not_know(tmp_path: Path) -
     file = foreign(folder)
     with pytest.raises(SkillError, match="import it first"):
         export_history(opened(folder))
-    import_history(opened(folder), file)
+    import_history(opened(folder), read_history(file))
     assert export_history(opened(folder))[1] == 4
 
 
@@ -224,5 +224,5 @@ def test_a_history_without_a_usable_line_says_why(tmp_path: Path) -> None:
     file = tmp_path / "history.jsonl"
     file.write_text('{"version": 1}\n')
     with pytest.raises(SkillError, match=r"history\.jsonl:1: this is no version"):
-        import_history(opened(tmp_path / "demo"), file)
+        import_history(opened(tmp_path / "demo"), read_history(file))
     assert not (tmp_path / "demo" / "SKILL.md").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -148,3 +149,78 @@ def test_a_damaged_history_is_one_sentence_and_the_page_stays(monkeypatch: pytes
     app = show(monkeypatch, ExportDesk("- one"), skill=str(folder))
     assert "Restore the file from a backup" in words(app)
     assert app.text_input(key="in_folder")
+
+
+def lying(folder: Path, *lines: str) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_bytes(skill(*lines, name=folder.name))
+    return folder
+
+
+def test_two_skills_are_merged_after_a_look_at_what_becomes_of_each_line(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    place = home / ".claude/skills"
+    folder = lying(place / "demo", "- Run the tests before you finish.", "- Never push to the main branch.")
+    other = lying(
+        place / "other", "- Run the tests before you are finished.", "- Push to the main branch.", f"- New {HOSTILE}"
+    )
+    app = show(monkeypatch, ExportDesk("- one"), skill=str(folder))
+    app.button(key="in_act_merge").click().run()
+    shown = words(app)
+    assert "1 contradiction" in [one.value for one in app.subheader]
+    assert "2 lines and blocks will be added, 1 is said by both and kept once." in shown
+    assert "Run the tests before you are finished." in shown and "<script>" not in shown
+    assert not (folder / HISTORY).exists() and other.is_dir()
+    app.slider(key="in_alike").set_value(1.0).run()
+    assert "3 lines and blocks will be added" in words(app)
+    app.slider(key="in_alike").set_value(0.75).run()
+    app.button(key="in_merge").click().run()
+    shown = words(app)
+    assert "Merged as version 3." in shown and "stays as it is" in shown and "1 contradiction in it" in shown
+    assert text(folder).count("Run the tests") == 1 and "- Push to the main branch." in text(folder)
+    assert other.is_dir() and "act" not in app.query_params
+
+
+def test_the_source_of_a_merge_goes_only_when_asked_and_alone_a_skill_has_none(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    folder, other = (lying(home / ".claude/skills" / name, f"- {name}") for name in ("demo", "other"))
+    app = show(monkeypatch, ExportDesk("- one"), skill=str(folder), act="merge")
+    app.checkbox(key="in_remove").check().run()
+    app.button(key="in_merge").click().run()
+    assert f"{other} was removed." in words(app) and not other.exists()
+    assert "- other" in text(folder)
+    assert "There is no other skill" in words(show(monkeypatch, ExportDesk("- one"), skill=str(folder), act="merge"))
+
+
+def test_another_tools_history_is_shown_and_taken_in(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    folder = lying(home / ".claude/skills" / "demo", "- now")
+    lines = [{"version": 1, "timestamp": "2026-01-05T10:00:00Z", "source": "create", "note": HOSTILE, "text": "one\n"},
+             {"version": 3, "timestamp": "2026-02-05T10:00:00Z", "source": "evolve", "text": "two\n"}]  # fmt: skip
+    (folder / ".skillup").mkdir()
+    (folder / ".skillup/history.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines) + "{broken\n")
+    app = show(monkeypatch, ExportDesk("- one"), skill=str(folder))
+    app.button(key="in_act_import").click().run()
+    shown = words(app)
+    assert "2 versions in it" in [one.value for one in app.subheader]
+    assert "Numbers that are missing in it: 2." in shown and "history.jsonl:3: this is no JSON" in shown
+    assert "<script>" not in shown and not (folder / HISTORY).exists()
+    app.button(key="in_import").click().run()
+    assert "2 versions taken in; the newest is version 3." in words(app)
+    assert [one.at for one in opened(folder).versions()[:2]] == ["2026-01-05T10:00:00Z", "2026-02-05T10:00:00Z"]
+    app.button(key="in_act_import").click().run()
+    app.button(key="in_import").click().run()
+    assert "in the log already. Nothing was written." in words(app)
+
+
+def test_a_history_from_elsewhere_is_given_as_a_file(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    folder = lying(home / ".claude/skills" / "demo", "- now")
+    app = show(monkeypatch, ExportDesk("- one"), skill=str(folder), act="import")
+    assert app.button(key="in_import").disabled
+    app.file_uploader(key="in_history").set_value([("history.jsonl", b"nonsense", "")]).run()
+    assert "history.jsonl: there is no version in it" in words(app) and app.button(key="in_import").disabled
+    line = json.dumps({"version": 1, "timestamp": "2026-01-05T10:00:00Z", "text": "one\n"}).encode()
+    app.file_uploader(key="in_history").set_value([("history.jsonl", line, "")]).run()
+    app.button(key="in_import").click().run()
+    assert "1 version taken in" in words(app) and text(folder) == skill("- now").decode()

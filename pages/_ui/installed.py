@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from refiner.installs.store import Store
 
 ROWS: Final = 12
+ACTS: Final = (
+    ("merge", "Merge another skill into it", ":material/merge:"),
+    ("import", "Take in another tool's history", ":material/history:"),
+)
 
 
 def key_of(folder: str) -> str:
@@ -43,6 +47,7 @@ def draw(skill: Listed, store: Store) -> None:
     st.html(f"<h2>{esc(skill.found.shown)}</h2>")
     st.code(str(store.folder), language=None, wrap_lines=True)
     _state(skill, store)
+    _acts()
     if versions:
         _log(store, versions, edited=bool(skill.status.edited))
         _difference(store, versions, edited=bool(skill.status.edited))
@@ -58,6 +63,13 @@ def _state(skill: Listed, store: Store) -> None:
         cards.card("say", f"{words} The next install or way back keeps these edits as a version of their own.")
         st.button("Keep them as a version now", key="in_keep", on_click=_keep, args=(store,))
     _travels(store, status.head)
+
+
+def _acts() -> None:
+    """What else can be done with it."""
+    with st.container(key="in_acts", horizontal=True, gap="small"):
+        for act, words, icon in ACTS:
+            st.button(words, key=f"in_act_{act}", type="tertiary", icon=icon, on_click=session.put, kwargs={"act": act})
 
 
 def _keep(store: Store) -> None:

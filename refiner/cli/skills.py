@@ -170,7 +170,7 @@ def _merge(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from refiner.installs.foreign import history_file, import_history
+    from refiner.installs.foreign import history_file, import_history, read_history
     from refiner.installs.places import pick, where_to
     from refiner.installs.store import store_of
 
@@ -183,7 +183,7 @@ def _import(arguments: argparse.Namespace) -> int:
         folder = inside
     else:
         folder = pick(arguments.name, None).folder
-    print(text.imported(folder, import_history(store_of(folder), file)))
+    print(text.imported(folder, import_history(store_of(folder), read_history(file))))
     return 0
 
 

@@ -41,24 +41,43 @@ def history_file(path: Path) -> Path:
     raise SkillError(f"{path}: there is no {FOREIGN_HISTORY}/{FILE}; name that file or the skill's folder")
 
 
-def read_history(file: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """The usable lines in order, and why each of the others is not. Raises SkillError when the file cannot be read."""
+@dataclass(frozen=True, slots=True)
+class History:
+    """The usable lines of another tool's history in order, and why each of the others cannot be used."""
+
+    lines: tuple[dict[str, Any], ...]
+    skipped: tuple[str, ...]
+
+    @property
+    def gaps(self) -> tuple[int, ...]:
+        """The numbers that are missing between the first and the last."""
+        numbers = {line["version"] for line in self.lines if type(line.get("version")) is int}
+        return tuple(sorted(set(range(min(numbers), max(numbers))) - numbers)) if numbers else ()
+
+
+def read_history(file: Path) -> History:
+    """The history in a file. Raises SkillError when it cannot be read or holds no version."""
     try:
-        lines = file.read_bytes().splitlines()
+        data = file.read_bytes()
     except OSError as error:
         raise SkillError(f"{file}: cannot be read ({error.strerror})") from error
+    return history_of(data, str(file))
+
+
+def history_of(data: bytes, name: str) -> History:
+    """The history in these bytes, called `name` in what is said of it. Raises SkillError when it holds no version."""
     good: list[dict[str, Any]] = []
     skipped: list[str] = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(data.splitlines(), start=1):
         if line.strip():
             found = _line(line)
             if isinstance(found, str):
-                skipped.append(f"{file}:{number}: {found}")
+                skipped.append(f"{name}:{number}: {found}")
             else:
                 good.append(found)
     if not good:
-        raise SkillError("; ".join([f"{file}: there is no version in it", *skipped[:3]]))
-    return good, tuple(skipped)
+        raise SkillError("; ".join([f"{name}: there is no version in it", *skipped[:3]]))
+    return History(tuple(good), tuple(skipped))
 
 
 def _line(line: bytes) -> dict[str, Any] | str:
@@ -71,21 +90,18 @@ def _line(line: bytes) -> dict[str, Any] | str:
     return found
 
 
-def import_history(store: Store, file: Path) -> Imported:
+def import_history(store: Store, history: History) -> Imported:
     """Takes another tool's versions into the log of a skill, before what lies there now; each only once.
 
     A folder without a skill gets the newest text. Raises SkillError; then nothing is written.
     """
-    lines, skipped = read_history(file)
-    numbers = {line["version"] for line in lines if type(line.get("version")) is int}
-    gaps = tuple(sorted(set(range(min(numbers), max(numbers))) - numbers)) if numbers else ()
     with store.locked():
         tree = store.working()
         known = [one.more.get("theirs") for one in store.versions()]
-        entries = [_entry(line, tree, at == 0) for at, line in enumerate(lines)]
+        entries = [_entry(line, tree, at == 0) for at, line in enumerate(history.lines)]
         new = [one for one in entries if one.more["theirs"] not in known]
         done = _written(store, tree, new) if new else None
-    return Imported(done, len(new), skipped, gaps)
+    return Imported(done, len(new), history.skipped, history.gaps)
 
 
 def _entry(line: Mapping[str, Any], tree: Tree, first: bool) -> Entry:
@@ -135,7 +151,7 @@ def export_history(store: Store, file: Path | None = None) -> tuple[Path, int]:
         raise SkillError(f"{store.folder}: no version was kept yet, so there is nothing to export")
     if target.exists():
         texts = {line["text"] for line in lines}
-        if any(line["text"] not in texts for line in read_history(target)[0]):
+        if any(line["text"] not in texts for line in read_history(target).lines):
             raise SkillError(f"{target} holds versions that are not known here; import it first, then export")
     data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     with store.locked():

@@ -29,9 +29,7 @@ def join(source: Store, destination: Store, *, similarity: float = SIMILARITY, d
 
     Raises SkillError when both are one skill, or one has no readable SKILL.md; then nothing is written.
     """
-    if source.folder == destination.folder:
-        raise SkillError(f"{source.folder} is both source and destination; name two skills")
-    folded = _fold(source, destination, similarity)  # so that a refusal leaves no trace
+    foresee(source, destination, similarity)  # so that a refusal leaves no trace
     with ExitStack() as locks:
         for store in sorted((source, destination), key=lambda one: str(one.folder)):
             locks.enter_context(store.locked())
@@ -40,6 +38,13 @@ def join(source: Store, destination: Store, *, similarity: float = SIMILARITY, d
         if delete_source:
             shutil.rmtree(source.folder)
     return Joined(installed, folded, delete_source)
+
+
+def foresee(source: Store, destination: Store, similarity: float = SIMILARITY) -> Folded:
+    """What `join` would make of these two skills as they lie there; writes nothing. Raises SkillError like it."""
+    if source.folder == destination.folder:
+        raise SkillError(f"{source.folder} is both source and destination; name two skills")
+    return _fold(source, destination, similarity)
 
 
 def _fold(source: Store, destination: Store, similarity: float) -> Folded:
