@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from conversations import ONE
 from corpus import lines, workbook
+from installing import skill
 from playwright.sync_api import Browser, BrowserContext
 from rooms import Clock, Reviewer, fill, opened, refine, upload
 
@@ -24,16 +26,24 @@ SMALL = "workbooks"
 UNLABELLED = "by hand"
 TALKS, ATTEMPTS = "talks", "talks episodes"
 """A corpus of six traces that nobody has said anything about."""
+SKILLS = {
+    "demo": ("- Run the tests before you finish.", "- Never push to the main branch."),
+    "other": ("- Run the tests before you are finished.", "- Push to the main branch.", "- Say what you changed."),
+}
 Tabs = Callable[..., helpers.Screen]
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """`sample`: the refinement of the sample, partly decided. `slots`: refinements of the small corpus, all alike."""
+    """`sample`: the refinement of the sample, partly decided. `slots`: refinements of the small corpus, all alike.
+
+    `skills`: a folder of two installed skills, with another tool's history beside the first.
+    """
 
     path: Path
     sample: str
     slots: list[str]
+    skills: Path
 
 
 @pytest.fixture(scope="package")
@@ -63,7 +73,20 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
         slots = [refine(desk, SMALL, max_undecided=20 + number) for number in range(SLOTS)]
     finally:
         desk.close()
-    return Prepared(path, sample, slots)
+    return Prepared(path, sample, slots, lying_skills(tmp_path_factory.mktemp("skills")))
+
+
+def lying_skills(place: Path) -> Path:
+    """Two skills that say something alike and something against each other."""
+    for name, lines_ in SKILLS.items():
+        (place / name / ".skillup").mkdir(parents=True)
+        (place / name / "SKILL.md").write_bytes(skill(*lines_, name=name))
+    history = [
+        {"version": 2 * n, "timestamp": f"2026-01-0{n}", "note": f"step {n}", "text": "# Demo\n"} for n in (1, 2)
+    ]
+    written = "".join(f"{json.dumps(one)}\n" for one in history)
+    (place / "demo/.skillup/history.jsonl").write_text(f"{written}no version\n")
+    return place
 
 
 def decide_some(reviewer: Reviewer) -> None:

@@ -55,6 +55,7 @@ WIDER = """() => [...document.querySelectorAll("[data-testid=stMain], [data-test
 def views(prepared: Prepared) -> list[tuple[str, str, dict[str, Any], str]]:
     """Name, page, parameters, and what must be there before a picture is taken."""
     here = {"corpus": "sample", "refinement": prepared.sample}
+    installed = {"folder": str(prepared.skills), "skill": str(prepared.skills / "demo")}
     return [
         ("corpus", "corpus", {"corpus": "sample"}, ".sr-metrics"),
         ("corpus-add", "corpus", {"corpus": UNLABELLED, "view": "traces"}, "[data-testid=stFileUploader]"),
@@ -69,6 +70,8 @@ def views(prepared: Prepared) -> list[tuple[str, str, dict[str, Any], str]]:
         ("skill-rendered", "skill", {**here, "view": "Rendered"}, ".sr-md"),
         ("skills", "skills", here, ".sr-empty"),
         ("skills-install", "skills", {**here, "install": prepared.sample}, ".st-key-in_install"),
+        ("skills-merge", "skills", {**installed, "act": "merge"}, ".st-key-in_merge"),
+        ("skills-import", "skills", {**installed, "act": "import"}, ".st-key-in_import"),
         ("help", "help", here, ".sr-table"),
     ]
 
