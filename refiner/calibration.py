@@ -16,7 +16,7 @@ from refiner.engine import waiting_for
 from refiner.gate.contrast import measure
 from refiner.gate.facts import SAME_SET
 from refiner.ids import text_key, unit_hash
-from refiner.ports import Executor, JudgeRequest, Labelled, Records, Tools
+from refiner.ports import Done, Executor, JudgeRequest, Labelled, Records, Tools
 from refiner.stages.gate import Gate
 from refiner.types import (
     Calibration,
@@ -37,6 +37,13 @@ ASKED = ("occurs", "causes", "covered", "harmful")
 _QUOTES = 8
 Again = Callable[[int], Tools]
 """Tools whose analyst asks the gate's questions as if they had been asked so often before."""
+Work = Callable[[Step, Tools], tuple[Any, ...]]
+Heard = Callable[[int, int], None]
+"""Told of (questions that will be asked, questions that were asked) more. What it raises ends the measurement."""
+
+
+def quiet(more: int, done: int) -> None:
+    """Nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,15 @@ class Bench:
     gate: Gate
     again: Again
     executor: Executor
+    heard: Heard = quiet
+
+    def run(self, work: Work, steps: Sequence[Step], turn: int) -> list[Done]:
+        """What became of each step, in the order in which they ended."""
+        ended = []
+        for one in self.executor.map(work, steps, self.again(turn)):
+            ended.append(one)
+            self.heard(0, 1)
+        return ended
 
 
 def calibrate(
@@ -79,9 +95,10 @@ Pair = tuple[Proposal, Verdict]
 def _all(bench: Bench, plan: Sequence[tuple[int, Sequence[Step]]]) -> list[list[Pair]]:
     """The verdicts of every round; all rounds are asked before anything is waited for."""
     waiting, rounds = [], []
+    bench.heard(sum(len(steps) for _, steps in plan), 0)
     for turn, steps in plan:
         by_key = {step.key: step for step in steps}
-        came = list(bench.executor.map(bench.gate.run, list(by_key.values()), bench.again(turn)))
+        came = bench.run(bench.gate.run, list(by_key.values()), turn)
         waiting += [one for one in came if one.waiting_in]
         pairs = {one.step.key: (_proposal(one.step), one.records[0]) for one in came if one.records}
         rounds.append([pairs[key] for key in by_key if key in pairs])
@@ -142,17 +159,18 @@ def spot(
     claims = claims_of(items, skill, table, truth)
     given = Given(tuple(items), skill, table, tuple(one.proposal for one in claims))
     steps = list(bench.gate.steps(given))
-    tools = bench.again(0)
-    came = list(bench.executor.map(_answers, steps, tools))
+    bench.heard(len(steps), 0)
+    came = bench.run(_answers, steps, 0)
     if waiting := [one for one in came if one.waiting_in]:
         raise waiting_for(waiting)
     is_true = {one.proposal.key: one.is_true for one in claims}
+    analyst = bench.again(0).analyst.name
     gated, alone = [], []
     for one in came:
         request = cast(JudgeRequest, one.step.payload)
         if one.error is None:
             truly = is_true[request.proposal.key]
-            gated.append((truly, bench.gate.ruled(request, one.records, tools.analyst.name).result == "supported"))
+            gated.append((truly, bench.gate.ruled(request, one.records, analyst).result == "supported"))
             alone.append((truly, _says_yes(one.records)))
     return _spotted(gated), _spotted(alone)
 

@@ -11,6 +11,7 @@ from typing import Literal
 from refiner.errors import JobRunning
 
 Stop = Literal["cancel", "close"]
+BUSY = "a refinement is running, and only one runs at a time; wait for it, or cancel it"
 
 
 class Stopped(BaseException):
@@ -42,8 +43,8 @@ Work = Callable[[Ticket], None]
 class Worker:
     """At most one job at a time, each in a thread of its own that does not keep the process alive."""
 
-    def __init__(self, lost: Callable[[str, BaseException], None]) -> None:
-        self._lost = lost
+    def __init__(self, lost: Callable[[str, BaseException], None], busy: str = BUSY) -> None:
+        self._lost, self._busy = lost, busy
         self._lock = threading.Lock()
         self._current: Ticket | None = None
         self._closed = False
@@ -106,7 +107,7 @@ class Worker:
             if self._closed:
                 raise JobRunning("the workspace is being closed; open it again")
             if self._current is not None:
-                raise JobRunning("a refinement is running, and only one runs at a time; wait for it, or cancel it")
+                raise JobRunning(self._busy)
             self._current = Ticket()
             return self._current
 

@@ -63,6 +63,11 @@ def put_result(cursor: duckdb.DuckDBPyConnection, opened: Opened, body: str) -> 
     batches.insert(cursor, "opened_result", [row])
 
 
+def refresh_result(cursor: duckdb.DuckDBPyConnection, refinement_id: str, body: str) -> None:
+    """Puts what the result says now in place of what it said when it was opened."""
+    cursor.execute("UPDATE opened_result SET body = ? WHERE refinement_id = ?", [body, refinement_id])
+
+
 def results(cursor: duckdb.DuckDBPyConnection) -> list[Opened]:
     """Every opened result, oldest first."""
     sql = "SELECT refinement_id, corpus, source, opened_at FROM opened_result ORDER BY seq"

@@ -276,6 +276,11 @@ class Store:
         with self.database.write() as cursor:
             decisions.put_result(cursor, opened, body)
 
+    def refresh_result(self, refinement_id: str, body: str) -> None:
+        """What an opened result says now, in place of what it said."""
+        with self.database.write() as cursor:
+            decisions.refresh_result(cursor, refinement_id, body)
+
     def results(self) -> list[Opened]:
         """Every opened result, oldest first."""
         with self.database.read() as cursor:

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages._ui import session, style
 from refiner.conversation_views import CutReport
 from refiner.errors import ConfigError, RefinerError
-from refiner.evidence_views import GateView
+from refiner.evidence_views import GateJob, GateView
 from refiner.job_views import Arrived, FailureRow, JobView, RefinementCard, StageView
 from refiner.labels import ScoreRange
 from refiner.resources import ROOT
@@ -134,10 +134,13 @@ class FakeDesk:
     def gate(self, refinement_id: str) -> GateView:
         return self.steady
 
-    def calibrate(self, refinement_id: str, keys: Any) -> GateView:
-        self._command("calibrate", refinement_id)
-        self.steady = GateView(("The verdict flips in 1 of 9.",), self.steady.votes, self.steady.calls)
-        return self.steady
+    def calibrate(self, refinement_id: str, keys: Any, *, planted: bool = False) -> None:
+        self._command("calibrate", refinement_id, planted)
+        self.steady = replace(self.steady, job=GateJob("running", 3, 18))
+
+    def cancel_calibration(self, refinement_id: str) -> None:
+        self._command("cancel_calibration", refinement_id)
+        self.steady = replace(self.steady, job=GateJob("cancelling", 3, 18))
 
     def set_reviewer(self, name: str) -> None:
         self._command("set_reviewer", name)

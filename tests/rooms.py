@@ -87,10 +87,10 @@ class Reviewer:
         return merged.files[merged.main].decode()
 
 
-def refined(folder: Path, corpus: Corpus) -> tuple[Path, str]:
+def refined(folder: Path, corpus: Corpus, **settings: Any) -> tuple[Path, str]:
     """A database with that corpus refined to the end, closed, and the refinement; tests work on copies of it."""
     path = folder / "refiner.duckdb"
     desk = opened(path)
-    refinement_id = refine(desk, fill(desk, corpus))
+    refinement_id = refine(desk, fill(desk, corpus), **settings)
     desk.close()
     return path, refinement_id

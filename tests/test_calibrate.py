@@ -16,8 +16,11 @@ from corpus import Said, read, refiner, workbook
 from rooms import fill, opened, refine
 from stub_model import StubModel
 
+from refiner.errors import ConfigError, JobRunning
 from refiner.gate.heldout import clopper_pearson
 from refiner.model_views import Keys
+from refiner.workspace import Workspace
+from refiner.workspace.measuring import STARTED
 
 
 @dataclass
@@ -53,6 +56,9 @@ class Judged:
 
     out: Path
     stub: StubModel
+    mood: Moody
+    first: dict[str, int]
+    """The gate's questions in the refinement itself."""
 
     def calibrate(self, *more: object) -> Said:
         return refiner("calibrate", "--out", self.out, "--yes", *more)
@@ -62,22 +68,30 @@ class Judged:
         return read(self.out, "combined/provenance.json")["calibration"]
 
 
-def refined(folder: Path, answer: Callable[[str, str], str]) -> Iterator[Judged]:
-    with StubModel(answer=for_stub(answer)) as stub:
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
+    folder, mood = tmp_path_factory.mktemp("judged"), Moody()
+    with StubModel(answer=for_stub(mood)) as stub:
         endpoint = ("--analyst", "model", "--base-url", stub.url, "--model", "m", "--yes")
         said = refiner("refine", *workbook().write(folder / "in"), "--out", folder / "out", *endpoint)
         assert said.code == 0, said.err
-        yield Judged(folder / "out", stub)
+        yield Judged(folder / "out", stub, mood, dict(mood.met))
 
 
-@pytest.fixture(scope="module")
-def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
-    yield from refined(tmp_path_factory.mktemp("steady"), Answerer())
+@pytest.fixture
+def steady(judged: Judged) -> Judged:
+    """A model that says the same whenever it is asked the same."""
+    judged.mood.moods = 0
+    judged.mood.turned.clear()
+    return judged
 
 
-@pytest.fixture(scope="module")
-def moody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judged]:
-    yield from refined(tmp_path_factory.mktemp("moody"), Moody(1))
+@pytest.fixture
+def moody(judged: Judged) -> Iterator[Judged]:
+    judged.mood.moods, judged.mood.met = 1, dict(judged.first)
+    yield judged
+    judged.mood.moods = 0
+    judged.mood.turned.clear()
 
 
 def test_a_gate_that_answers_alike_flips_nothing_and_every_question_is_asked_anew(steady: Judged) -> None:
@@ -139,19 +153,25 @@ def test_on_known_faults_a_model_that_says_yes_to_all_is_caught(steady: Judged) 
     assert 0 < gate["false_hits"] == alone["false_hits"] < 6
 
 
-@pytest.fixture(scope="module")
-def offline(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("offline")
-    assert refiner("refine", *workbook().write(folder / "in"), "--out", folder / "out").code == 0
-    return folder / "out"
+@dataclass
+class Asked:
+    """The usual model behind the app; `first` happens once, before the next answer to the gate."""
 
+    usual: Callable[[str, str], str] = field(default_factory=Answerer)
+    first: Callable[[], object] | None = None
+    lock: Lock = field(default_factory=Lock)
+    desk: Workspace = field(init=False)
+    stub: StubModel = field(init=False)
+    name: str = ""
+    offline: str = ""
 
-def test_the_offline_gate_is_deterministic_and_supports_no_decoy(offline: Path) -> None:
-    said = refiner("calibrate", "--out", offline, "--planted")
-    assert said.out.startswith("Gate: deterministic")
-    assert "precision 6 of 6" in said.out and "recall 6 of 6" in said.out
-    figures = read(offline, "combined/provenance.json")["calibration"]
-    assert figures["deterministic"] and figures["alone"] is None
+    def __call__(self, stage: str, user: str) -> str:
+        if "what was counted" in fields(user):
+            with self.lock:
+                first, self.first = self.first, None
+            if first is not None:
+                first()
+        return self.usual(stage, user)
 
 
 def test_without_agreement_nothing_is_sent(steady: Judged) -> None:
@@ -165,25 +185,69 @@ def test_a_folder_without_a_result_says_what_to_name(tmp_path: Path) -> None:
     assert said.code == 1 and "there is no such database" in said.err
 
 
-def test_in_the_app_the_gate_is_asked_again_and_its_figures_are_exported(tmp_path: Path) -> None:
-    with StubModel(answer=for_stub()) as stub:
-        desk = opened(tmp_path / "refiner.duckdb")
-        desk.agree([stub.url.split("//")[1].split("/")[0]])
-        name = refine(desk, fill(desk, workbook()), analyst="model", model="m", base_url=stub.url)
-        before = desk.gate(name)
-        assert "never calibrated" in before.words[0] and before.calls and "more calls" in before.votes
-        asked = len(stub.chats)
-        after = desk.calibrate(name, Keys())
-        assert len(stub.chats) - asked == before.calls
-        assert "the verdict flips in 0 of" in after.words[0]
-        made = desk.exports(name)
-        assert json.loads(made.provenance_json)["calibration"]["identical"]["flipped"] == 0
-        assert b"the verdict flips in 0 of" in made.report_html
-        desk.close()
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    """The app with a refinement of its own, whose model can be told to do something before it answers the gate."""
+    asked = Asked()
+    with StubModel(answer=for_stub(asked)) as stub:
+        asked.desk = opened(tmp_path_factory.mktemp("app") / "refiner.duckdb")
+        asked.desk.agree([stub.url.split("//")[1].split("/")[0]])
+        own = fill(asked.desk, workbook())
+        asked.name = refine(asked.desk, own, analyst="model", model="m", base_url=stub.url)
+        asked.offline = refine(asked.desk, own)
+        asked.stub = stub
+        yield asked
+        asked.desk.close()
 
 
-def test_in_the_app_the_offline_gate_says_deterministic(tmp_path: Path) -> None:
-    desk = opened(tmp_path / "refiner.duckdb")
-    view = desk.gate(refine(desk, fill(desk, workbook())))
-    assert "deterministic" in view.words[0] and (view.calls, view.votes) == (0, "")
-    desk.close()
+def test_in_the_app_it_is_a_job_whose_figures_are_exported(desk: Asked) -> None:
+    before = desk.desk.gate(desk.name)
+    assert "never calibrated" in before.words[0] and before.calls and "more calls" in before.votes
+    asked, seen = len(desk.stub.chats), []
+    desk.first = lambda: seen.append(desk.desk.gate(desk.name).job)
+    desk.desk.calibrate(desk.name, Keys())
+    assert desk.desk.wait(60)
+    (at_work,) = seen
+    assert at_work.at_work and at_work.total == before.calls
+    assert len(desk.stub.chats) - asked == before.calls
+    after = desk.desk.gate(desk.name)
+    assert after.job is None and "the verdict flips in 0 of" in after.words[0]
+    made = desk.desk.exports(desk.name)
+    assert json.loads(made.provenance_json)["calibration"]["identical"]["flipped"] == 0
+    assert b"the verdict flips in 0 of" in made.report_html
+
+
+def test_stopped_in_the_app_nothing_of_it_counts(desk: Asked) -> None:
+    before, refused = desk.desk.gate(desk.name).words, []
+
+    def stop() -> None:
+        with pytest.raises(JobRunning, match="only one is at a time"):
+            desk.desk.calibrate(desk.name, Keys())
+        with pytest.raises(ConfigError, match="being asked again"):
+            desk.desk.remove_corpus("own")
+        refused.append(True)
+        desk.desk.cancel_calibration(desk.name)
+
+    desk.first = stop
+    desk.desk.calibrate(desk.name, Keys())
+    assert desk.desk.wait(60) and refused
+    after = desk.desk.gate(desk.name)
+    assert after.job is not None and after.job.status == "cancelled" and "Nothing of it counts" in after.job.words
+    assert after.words == before
+
+
+def test_a_server_that_ended_meanwhile_left_a_measurement_that_says_so(desk: Asked) -> None:
+    desk.desk._room.store.event(desk.name, STARTED, {})
+    job = desk.desk.gate(desk.name).job
+    assert job is not None and job.status == "interrupted" and "ask again" in job.words
+
+
+def test_the_offline_gate_is_deterministic_and_supports_no_decoy(desk: Asked) -> None:
+    view = desk.desk.gate(desk.offline)
+    assert "deterministic" in view.words[0] and (view.calls, view.votes, view.claims) == (0, "", 12)
+    desk.desk.calibrate(desk.offline, planted=True)
+    assert desk.desk.wait(60)
+    told = " ".join(desk.desk.gate(desk.offline).words)
+    assert "precision 6 of 6" in told and "recall 6 of 6" in told
+    figures = json.loads(desk.desk.exports(desk.offline).provenance_json)["calibration"]
+    assert figures["deterministic"] and figures["alone"] is None

@@ -10,7 +10,7 @@ import pytest
 from pages._ui import session
 from pages._ui.text import duration
 from refiner.errors import ConfigError
-from refiner.evidence_views import GateView
+from refiner.evidence_views import GateJob, GateView
 from refiner.job_views import Arrived
 from refiner.views import Estimate
 from tests.fake_desk import (
@@ -298,13 +298,53 @@ def test_a_model_gate_can_be_asked_again_and_says_what_votes_cost(
     monkeypatch: pytest.MonkeyPatch, desk: FakeDesk
 ) -> None:
     run_with(desk, "done")
-    desk.steady = GateView(("This gate was never calibrated.",), "3 votes instead of 1 would take 30 more calls.", 18)
+    desk.steady = GateView(
+        ("This gate was never calibrated.",), "3 votes instead of 1 would take 30 more calls.", 18, 12
+    )
     app = open_app(monkeypatch, desk, "refine")
     assert "never calibrated" in words(app) and "30 more calls" in words(app)
     assert app.button(key="gate_again").label == "Ask the gate again (18 calls)"
+    app.checkbox(key="gate_planted").check().run()
+    assert app.button(key="gate_again").label == "Ask the gate again (18 calls, at most 12 more on known faults)"
     app.button(key="gate_again").click().run()
-    assert desk.commands("calibrate") == [("ref-1",)]
-    assert "The verdict flips in 1 of 9." in words(app)
+    assert desk.commands("calibrate") == [("ref-1", True)]
+
+
+def test_asking_again_shows_how_far_it_is_also_in_a_new_tab_and_can_be_stopped(
+    monkeypatch: pytest.MonkeyPatch, desk: FakeDesk
+) -> None:
+    run_with(desk, "done")
+    desk.steady = GateView(("This gate was never calibrated.",), "", 18, 12, GateJob("running", 3, 18))
+    app = open_app(monkeypatch, desk, "refine")
+    assert "3 of 18" in words(app) and "gate_again" not in {button.key for button in app.button}
+    app.button(key="gate_cancel").click().run()
+    assert desk.commands("cancel_calibration") == [("ref-1",)]
+    assert "end first" in words(app)
+    desk.steady = GateView(("The verdict flips in 1 of 9.",), "", 18, 12)
+    app.run()
+    assert "The verdict flips in 1 of 9." in words(app) and "Asked again." in words(app)
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled", "interrupted"])
+def test_a_measurement_that_did_not_end_says_why_and_can_be_started_again(
+    monkeypatch: pytest.MonkeyPatch, desk: FakeDesk, status: str
+) -> None:
+    run_with(desk, "done")
+    desk.steady = GateView(
+        ("This gate was never calibrated.",), "", 18, 12, GateJob(status, words="The key was refused.")
+    )
+    app = open_app(monkeypatch, desk, "refine")
+    assert "The key was refused." in words(app)
+    app.button(key="gate_again").click().run()
+    assert desk.commands("calibrate") == [("ref-1", False)]
+
+
+def test_the_offline_gate_can_be_tried_on_known_faults(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
+    run_with(desk, "done")
+    desk.steady = GateView(("Gate: deterministic.",), "", 0, 12)
+    app = open_app(monkeypatch, desk, "refine")
+    app.button(key="gate_again").click().run()
+    assert desk.commands("calibrate") == [("ref-1", True)]
 
 
 def test_while_it_runs_nothing_is_said_of_its_gate(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:

@@ -23,7 +23,7 @@ from refiner import codec, merge, skills
 from refiner.errors import ConfigError, DecisionRefused, StoreError
 from refiner.reporting.neighbours import behind_change
 from refiner.types import Decision
-from refiner.workspace import Workspace
+from refiner.workspace import Workspace, calibrating
 from refiner.workspace.reports import Stored
 
 
@@ -282,10 +282,15 @@ def test_a_result_of_the_command_line_is_opened_for_reading(tmp_path: Path) -> N
     refinement_id = desk.open_result(tmp_path / "my result")
     assert refinement_id == result.refinement_id
     assert desk.open_result(tmp_path / "my result") == refinement_id
+    assert f"refiner calibrate --out '{tmp_path / 'my result'}'" in desk.gate(refinement_id).words[-1]
+    calibrated = calibrating.run(
+        tmp_path / "my result" / "refiner.duckdb", None, None, calibrating.Wish(), config, {}, "2026-01-01T00:00:00Z"
+    )
     desk.remove_corpus("my result 2")
     assert desk.open_result(tmp_path / "my result") == refinement_id
+    assert desk.report(refinement_id).calibration == calibrated.calibration is not None
     shutil.rmtree(tmp_path / "my result")
-    assert desk.report(refinement_id) == result.report
+    assert desk.report(refinement_id) == replace(result.report, calibration=calibrated.calibration)
     assert [(card.name, card.opened, card.refinements) for card in desk.corpora()] == [
         ("my result", False, 0),
         ("my result 2", True, 1),

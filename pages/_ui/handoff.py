@@ -10,20 +10,26 @@ from pages._ui import cards, keys, session
 from pages._ui.text import count
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from refiner.job_views import JobView
+    from refiner.model_views import Asks
 
 GENERATION = "replies_generation"
 
 
 def draw(job: JobView) -> None:
     """What to do while replies are waited for; nothing for any other refinement."""
-    asks = job.asks
-    if asks is None or asks.stopped != "waiting":
-        return
+    if job.asks is not None and job.asks.stopped == "waiting":
+        panel(job, job.asks, "Resume", lambda: session.workspace().resume(job.refinement_id, keys.of(job.asks)))
+
+
+def panel(job: JobView, asks: Asks, button: str, go_on: Callable[[], None]) -> None:
+    """Requests to take away and replies to bring back; then it goes on by itself. `button` goes on by hand."""
     cards.card(
         "say",
         f"Download the requests, have them answered (the instructions are in them), and upload the replies. An agent "
-        f"on this machine can also work in {asks.folder} itself; then press “Resume”.",
+        f"on this machine can also work in {asks.folder} itself; then press “{button}”.",
         f"Waiting for {count(asks.waiting, 'reply', 'replies')}",
     )
     generation = st.session_state.get(GENERATION, 0)
@@ -38,18 +44,17 @@ def draw(job: JobView) -> None:
         )
     if files:
         st.session_state[GENERATION] = generation + 1
-        take_in(job, files)
+        take_in(job, files, go_on)
         st.rerun()
 
 
-def take_in(job: JobView, files: list[Any]) -> None:
+def take_in(job: JobView, files: list[Any], go_on: Callable[[], None]) -> None:
     """Takes the replies in and goes on; a file that is no reply is named and left."""
     from refiner.views import Upload
 
-    desk = session.workspace()
-    found = [cards.attempt(desk.answer, job.refinement_id, Upload(one.name, one)) for one in files]
+    found = [cards.attempt(session.workspace().answer, job.refinement_id, Upload(one.name, one)) for one in files]
     taken = sum(one.value for one in found if one)
     if not taken:
         cards.notice("warn", "None of these files holds a reply. Each reply is a file ID.json named like its request.")
-    elif cards.attempt(desk.resume, job.refinement_id, keys.of(job.asks)):
-        cards.notice("done", f"{count(taken, 'file')} of replies taken in; the refinement goes on.")
+    elif cards.attempt(go_on):
+        cards.notice("done", f"{count(taken, 'file')} of replies taken in; it goes on.")

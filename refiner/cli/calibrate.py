@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--refinement", metavar="ID", help="the refinement (default: the latest)")
     parser.add_argument("--most", type=int, default=20, metavar="N", help="proposals asked about again (default 20)")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="times each is asked again (default 1)")
-    parser.add_argument("--planted", action="store_true", help="also precision and recall on the scripted sample")
+    parser.add_argument("--planted", action="store_true", help="also precision and recall on the sample's known faults")
     parser.add_argument("--transport", choices=("http", "handoff", "replay"), help="default: that of the refinement")
     parser.add_argument("--handoff-dir", type=Path, metavar="DIR", help="where requests are laid down and answered")
     parser.add_argument("--replay-dir", type=Path, metavar="DIR", help="a recording to answer from")

@@ -43,7 +43,7 @@ def _flips(found: Calibration) -> list[str]:
 
 def _planted(found: Calibration) -> list[str]:
     told = (("the gate", found.planted), ("the model alone, without the counts,", found.alone))
-    return [f"On a corpus with known faults {who} {_spotted(one)}." for who, one in told if one is not None]
+    return [f"On the sample, whose faults are known, {who} {_spotted(one)}." for who, one in told if one is not None]
 
 
 def _spotted(one: Spotted) -> str:

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from refiner import codec, intake
-from refiner.calibration import MOST, Bench, Given, calibrate, spot
+from refiner.calibration import MOST, Bench, Given, Heard, calibrate, quiet, spot
 from refiner.config import RefineConfig
 from refiner.ports import Tools
 from refiner.reporting.report import Report
@@ -33,9 +34,11 @@ class Wish:
     planted: bool = False
 
 
-def measured(report: Report, config: RefineConfig, tools: Tools, wish: Wish, at: str) -> Calibration:
-    """The gate of a refinement, asked again. Raises WaitingForReplies, or what a transport raises."""
-    bench = Bench(cluster.gate(config, tools), lambda turn: _again(tools, turn), executor_for(config))
+def measured(
+    report: Report, config: RefineConfig, tools: Tools, wish: Wish, at: str, heard: Heard = quiet
+) -> Calibration:
+    """The gate of a refinement, asked again. Raises WaitingForReplies, or what a transport or `heard` raises."""
+    bench = Bench(cluster.gate(config, tools), lambda turn: _again(tools, turn), executor_for(config), heard)
     given = Given(report.snapshot.training, report.base, report.table, report.proposals)
     found = calibrate(bench, given, report.verdicts, most=wish.most, repeats=wish.repeats)
     if wish.planted:
@@ -67,8 +70,17 @@ def _spotted(bench: Bench) -> tuple[Spotted, Spotted]:
 
     taken = intake.take_in(config, "planted")
     snapshot = take(taken.traces, intake.effective(taken.outcomes), intake.by_trace(taken.notes), 0.0)
-    truth = json.loads((SAMPLE_DATA / "truth.json").read_text(encoding="utf-8"))
-    return spot(bench, snapshot.training, skills.load(config.skill_file, None), truth)
+    return spot(bench, snapshot.training, skills.load(config.skill_file, None), _truth())
+
+
+def _truth() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((SAMPLE_DATA / "truth.json").read_text(encoding="utf-8"))
+    return found
+
+
+def claims() -> int:
+    """How many claims the gate is asked about on the sample corpus, at most: every planted fault, as many others."""
+    return 2 * len(_truth()["faults"])
 
 
 def latest(store: Store, refinement_id: str) -> Calibration | None:

@@ -32,6 +32,7 @@ from refiner.workspace.heldout import Seal
 from refiner.workspace.label_desk import LabelDesk
 from refiner.workspace.labelling import Labelling
 from refiner.workspace.ledgers import Ledgers
+from refiner.workspace.measuring import BUSY, Measuring
 from refiner.workspace.plan import Planner
 from refiner.workspace.progress import Progress
 from refiner.workspace.reports import Reports
@@ -68,7 +69,9 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
         self._progress = Progress(room, self._reports, self._running)
         self._seal = Seal(self._deciding)
         self._ledgers = Ledgers(self._deciding)
-        self._gates = Gates(self._reports, self._running)
+        beside = Worker(lambda name, error: self._measuring.lost(name, error), BUSY)
+        self._measuring = Measuring(self._reports, self._running, beside)
+        self._gates = Gates(self._reports, self._measuring)
         self._evidence = Evidence(self._corpora, self._reports)
         self._exporting = Exporting(room, self._deciding, self._seal, self._ledgers, self._gates, self._evidence)
 
@@ -81,6 +84,7 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
 
     def close(self) -> None:
         """Stops the job at work after its step (it can be resumed), and lets the file go. Closing twice is fine."""
+        self._measuring.close()
         self._running.close()
         self._room.store.close()
 
@@ -113,6 +117,8 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
         running = self._worker.running()
         if running is not None and self._reports.corpus(running) == entry.id:
             raise ConfigError(f'a refinement of "{name}" is running; cancel it first')
+        if any(self._reports.corpus(one) == entry.id for one in self._measuring.at_work):
+            raise ConfigError(f'a gate of "{name}" is being asked again; cancel that first')
         self._corpora.remove(name)
 
     def corpus(self, name: str) -> CorpusView:
@@ -251,7 +257,7 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits until no job is at work; False when that took longer. For scripts and tests; pages poll `job`."""
-        return self._worker.join(seconds)
+        return self._worker.join(seconds) and self._measuring.worker.join(seconds)
 
     def refinements(self, name: str) -> list[RefinementCard]:
         """The refinements of a corpus, newest first."""

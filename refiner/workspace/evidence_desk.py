@@ -8,6 +8,7 @@ from refiner.review.ledger import Ledger
 from refiner.workspace.gates import Gates
 from refiner.workspace.heldout import Seal
 from refiner.workspace.ledgers import Answer, Ledgers
+from refiner.workspace.measuring import Measuring
 
 
 class EvidenceDesk:
@@ -16,6 +17,7 @@ class EvidenceDesk:
     _seal: Seal
     _ledgers: Ledgers
     _gates: Gates
+    _measuring: Measuring
 
     def held_out(self, refinement_id: str) -> HeldOutView:
         """The held-out tasks: none, sealed, or what they say of the changes accepted now."""
@@ -37,6 +39,13 @@ class EvidenceDesk:
         """How steady the verdicts of a refinement are, and what more votes would cost. Raises NotReady."""
         return self._gates.view(refinement_id)
 
-    def calibrate(self, refinement_id: str, keys: Keys = NO_KEYS) -> GateView:
-        """Asks the gate the same questions again, as often as `gate` says. Raises ConfigError or what stopped it."""
-        return self._gates.calibrate(refinement_id, keys)
+    def calibrate(self, refinement_id: str, keys: Keys = NO_KEYS, *, planted: bool = False) -> None:
+        """Starts asking the gate the same questions again, as often as `gate` says; that tells how it goes.
+
+        `planted`: also on the sample corpus, whose faults are known. Raises ConfigError, or JobRunning.
+        """
+        self._measuring.start(refinement_id, keys, planted=planted)
+
+    def cancel_calibration(self, refinement_id: str) -> None:
+        """Stops asking; nothing of it counts. Nothing happens when it is not at work."""
+        self._measuring.cancel(refinement_id)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from refiner import codec
 from refiner.config import RefineConfig
-from refiner.errors import ConfigError, NotReady
+from refiner.errors import NotReady
 from refiner.evidence_views import GateView
-from refiner.model_views import NO_KEYS, Keys
 from refiner.reporting.calibration import votes_words, words
 from refiner.types import Calibration
-from refiner.workspace.calibrating import CALIBRATED, Wish, latest, measured
+from refiner.workspace.calibrating import Wish, claims, latest
+from refiner.workspace.measuring import Measuring
 from refiner.workspace.reports import Reports
-from refiner.workspace.running import Running
 from refiner.workspace.usage import KIND, usage_of
 
 
@@ -22,20 +20,22 @@ class Gates:
     """The gates of one database's refinements."""
 
     reports: Reports
-    running: Running
+    measuring: Measuring
 
     def view(self, refinement_id: str) -> GateView:
         """The latest figures, without reading a trace. Raises NotReady while there is no verdict."""
         store = self.reports.store
-        if self.reports.is_opened(refinement_id):
+        if source := self.reports.opened_from(refinement_id):
             report = self.reports.report(refinement_id)
             told = words(self.found(refinement_id), offline=report.analyst == "offline")
-            return GateView(tuple(told), votes_words(report.usage, int(report.config.get("votes") or 1)), 0)
+            elsewhere = f"`refiner calibrate --out {source}` measures it; open the folder again to see the figures."
+            return GateView((*told, elsewhere), votes_words(report.usage, int(report.config.get("votes") or 1)), 0)
         if not self.reports.is_reviewable(refinement_id):
             raise NotReady("there are no verdicts yet")
         config, figures = self.reports.start(refinement_id).config, latest(store, refinement_id)
         told, usage = words(figures, offline=config.analyst == "offline"), usage_of(store.events(refinement_id, KIND))
-        return GateView(tuple(told), votes_words(usage, config.votes), self._calls(refinement_id, config))
+        calls, votes = self._calls(refinement_id, config), votes_words(usage, config.votes)
+        return GateView(tuple(told), votes, calls, claims(), self.measuring.job(refinement_id))
 
     def _calls(self, refinement_id: str, config: RefineConfig) -> int:
         """What asking again takes: each judged proposal once in the same words, once with its runs turned round."""
@@ -49,13 +49,3 @@ class Gates:
         """The latest calibration of a refinement, as it was opened or in this database."""
         known = latest(self.reports.store, refinement_id)
         return known or self.reports.report(refinement_id).calibration
-
-    def calibrate(self, refinement_id: str, keys: Keys = NO_KEYS) -> GateView:
-        """Asks the gate again and writes down what came of it. Raises ConfigError, WaitingForReplies, AnalystError."""
-        if self.reports.is_opened(refinement_id):
-            raise ConfigError("this result was opened for reading; `refiner calibrate --out FOLDER` measures its gate")
-        report, config = self.reports.report(refinement_id), self.reports.start(refinement_id).config
-        tools = self.running.tools(config, keys)
-        made = measured(report, config, tools, Wish(), self.reports.corpora.room.now())
-        self.reports.store.event(refinement_id, CALIBRATED, codec.to_plain(made))
-        return self.view(refinement_id)

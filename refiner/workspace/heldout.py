@@ -36,8 +36,11 @@ class Seal:
         found = self.found(refinement_id)
         if found is not None:
             return HeldOutView("opened", (*opened_words(found), *self._before(refinement_id)), *size, found)
-        if self.deciding.reports.is_opened(refinement_id):
-            words = "They are sealed in the database of the folder; `refiner holdout --out FOLDER --open` opens them."
+        if source := self.deciding.reports.opened_from(refinement_id):
+            words = (
+                f"They are sealed in the database of that folder; `refiner holdout --out {source} --open` opens them. "
+                "Open the folder again after that to see what they say."
+            )
             return HeldOutView("elsewhere", (SEALED, words), *size)
         return HeldOutView("sealed", (SEALED, ONCE, *self._before(refinement_id)), *size)
 

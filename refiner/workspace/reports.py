@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -85,7 +86,12 @@ class Reports:
             self.starts.pop(refinement_id, None)
 
     def is_opened(self, refinement_id: str) -> bool:
-        return any(one.refinement_id == refinement_id for one in self.store.results())
+        return self.opened_from(refinement_id) is not None
+
+    def opened_from(self, refinement_id: str) -> str | None:
+        """The folder that a result was opened from, quoted for a shell; None for a refinement of this database."""
+        sources = (one.source for one in self.store.results() if one.refinement_id == refinement_id)
+        return next((shlex.quote(one) for one in sources), None)
 
     def corpus(self, refinement_id: str) -> str:
         """The id of the corpus a refinement belongs to. Raises StoreError when there is no such refinement."""
@@ -137,7 +143,7 @@ class Reports:
         ]
 
     def open_result(self, folder: Path) -> str:
-        """Copies the latest finished refinement of an output folder into this database; its id."""
+        """Copies the latest finished refinement of an output folder into this database, as it stands now; its id."""
         database = folder / DATABASE
         if not database.is_file():
             raise StoreError(f"{folder} holds no {DATABASE}; name the --out folder of a `refiner refine`")
@@ -149,7 +155,10 @@ class Reports:
                 name = self.corpora.free_name(folder.resolve().name)
                 entry = self.corpora.create(name, opened=True)
                 self.store.put_result(refinement_id, entry.id, str(folder), codec.encode(stored))
-            elif all(entry.id != opened.corpus for entry in self.corpora.entries()):
+            elif self.store.result_body(refinement_id) != (body := codec.encode(stored)):
+                self.store.refresh_result(refinement_id, body)
+                self.forget(refinement_id)
+            if opened is not None and all(entry.id != opened.corpus for entry in self.corpora.entries()):
                 self.corpora.restore(opened.corpus)
         return refinement_id
 
