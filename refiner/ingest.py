@@ -38,11 +38,15 @@ Item = Trace | Outcome | EvaluatorNote | BadRecord
 
 
 class FileRecord(NamedTuple):
-    """One item of one file; `item` is a BadRecord with line 0 and format "" for a file that was skipped."""
+    """One item of one file; `item` is a BadRecord with line 0 and format "" for a file that was skipped.
+
+    `expected`: that file lies beside runs as a matter of course, and nothing is lost with it.
+    """
 
     path: str
     format: str
     item: Item
+    expected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,7 @@ def _with_task(trace: Trace, openings: Counter[str], total: int) -> Trace:
 def _collect(records: Iterable[FileRecord], threshold: Threshold | None) -> tuple[str, list[_Bundle], list[BadRecord]]:
     """One file's format, its traces with what belongs to each, and what could not be used."""
     name, bundles, problems = "", list[_Bundle](), list[BadRecord]()
-    for _, name, item in records:  # noqa: B007
+    for _, name, item, _ in records:  # noqa: B007
         if isinstance(item, Trace):
             bundles.append(_Bundle(item))
         elif isinstance(item, BadRecord):
@@ -249,6 +253,8 @@ def _refused(file: File, head: bytes) -> FileRecord:
         reason = columns_.problem(columns_.guessed(names), names) or reason
     if file.named:
         raise FormatError(f"{reason}; looked for {_WANTED}", str(file.path))
+    if registry.goes_with_runs(foreign):
+        return FileRecord(file.name, "", BadRecord(file.name, 0, f"is {foreign}"), True)
     if labels or not (foreign or sample(head)):
         return _skipped(file, reason)
     return FileRecord(file.name, "unknown", BadRecord(file.name, 0, reason))

@@ -81,3 +81,8 @@ def recognise(head: bytes) -> str | None:
     """What a file is, in words, when it is known but has no reader ("a Claude Code session"); else None."""
     named: str | None = importlib.import_module("refiner.formats._foreign").name(head)
     return named
+
+
+def goes_with_runs(recognised: str | None) -> bool:
+    """Whether what was recognised lies beside runs as a matter of course, so that leaving it out loses nothing."""
+    return recognised is not None and recognised == importlib.import_module("refiner.formats._foreign").OF_A_JOB

@@ -11,8 +11,11 @@ import pytest
 from format_samples import claude_code, lines, trajectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rooms import opened, upload
 
 from refiner import ingest
+from refiner.errors import FormatError
+from refiner.file_reports import skipped_words
 from refiner.formats.harbor import FORMAT
 from refiner.ports import Source
 from refiner.types import BadRecord, Outcome, Span, Trace
@@ -150,6 +153,38 @@ def test_sub_agents_in_files_are_read_at_any_depth_and_each_once(tmp_path: Path)
     assert {parent for _, _, parent in below(trace)} == {"delegate"}
 
 
+def job(root: Path) -> Path:
+    """A job folder with one trial."""
+    folder(root / "job", result_json={"stats": {}, "n_total_trials": 1}, config_json={"jobs_dir": "x", "n_attempts": 1})
+    folder(
+        root / "job" / "trial", result_json=RESULT, agent__trajectory_json=steps({"source": "user", "message": "Hi"})
+    )
+    return root
+
+
+def test_what_a_job_says_of_itself_is_left_out_and_said_once(tmp_path: Path) -> None:
+    loaded = ingest.load([job(tmp_path)], corpus="corpus")
+    assert [trace.external_id for trace in loaded.traces] == ["list-it__abc"] and loaded.rejected == ()
+    (words,) = skipped_words(loaded.skipped)
+    assert words.startswith(
+        "Not read: job/config.json, job/result.json: is the summary or the settings of a Harbor job"
+    )
+    with pytest.raises(FormatError, match="of a Harbor job"):
+        ingest.load([tmp_path / "job" / "result.json"], corpus="corpus")
+
+
+def test_the_app_shows_no_row_for_what_a_job_says_of_itself(tmp_path: Path) -> None:
+    desk = opened(tmp_path / "refiner.duckdb")
+    desk.create_corpus("own")
+    files = sorted(path for path in job(tmp_path / "in").rglob("*") if path.is_file())
+    report = desk.ingest(
+        "own", [upload(path.relative_to(tmp_path / "in").as_posix(), path.read_bytes()) for path in files]
+    )
+    assert (report.accepted, report.rejected) == (1, ())
+    assert [row.path for row in report.files if "trial" not in row.path] == []
+    assert len([words for words in report.warnings if "Harbor job" in words]) == 1
+
+
 def test_copied_context_is_not_doubled() -> None:
     told = {"source": "user", "message": "List it"}
     again = {**told, "is_copied_context": True}
@@ -187,8 +222,8 @@ def test_files_of_a_trial_are_read_with_it_and_those_beside_it_by_themselves(tmp
     folder(tmp_path / "job", result_json={"stats": {}, "n_total_trials": 1}, other_json=trajectory("s2"))
     loaded = ingest.load([tmp_path], corpus="corpus")
     assert [trace.external_id for trace in loaded.traces] == ["list-it__abc", "s2"]
-    assert not loaded.skipped
-    assert [(bad.path, "summary" in bad.reason) for bad in loaded.rejected] == [("job/result.json", True)]
+    assert not loaded.rejected
+    assert [(bad.path, "summary" in bad.reason) for bad in loaded.skipped] == [("job/result.json", True)]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,10 @@ def _has(*keys: str) -> _Test:
     return lambda record: all(key in record for key in keys)
 
 
+OF_A_JOB = "the summary or the settings of a Harbor job, whose trials are read one by one"
 _SIGNS: tuple[tuple[str, _Test], ...] = (
-    ("the summary of a Harbor job, not of a trial", _has("stats", "n_total_trials")),
+    (OF_A_JOB, _has("stats", "n_total_trials")),
+    (OF_A_JOB, _has("jobs_dir", "n_attempts")),
     ("an MLflow trace", lambda record: isinstance(record.get("data"), dict) and "spans" in record["data"]),
     ("a list of outcomes and reflections without steps (Reflexion)", _has("name", "memory", "is_success")),
 )

@@ -30,6 +30,8 @@ class Streamed:
     formats: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     rejected: list[BadRecord] = field(default_factory=list)
+    expected: list[BadRecord] = field(default_factory=list)
+    """Files that lie beside runs as a matter of course and hold none."""
     traces: list[Trace] = field(default_factory=list)
     notes: list[EvaluatorNote] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
@@ -43,6 +45,9 @@ class Streamed:
         with self.store.bulk():
             try:
                 for record in records:
+                    if record.expected and isinstance(record.item, BadRecord):
+                        self.expected.append(record.item)
+                        continue
                     self.formats.setdefault(record.path, record.format)
                     self._take(record.path, record.item)
             except FormatError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from refiner import codec, folders, ingest, labels, registry, walking
 from refiner.errors import LabelError
+from refiner.file_reports import skipped_words
 from refiner.labels import LabelFile
 from refiner.types import BadRecord
 from refiner.unpacking import Limits, Unpacked
@@ -172,7 +173,8 @@ def _report(
     """What was read of these files; the rows of label files come with the labels."""
     added, rejected = read.added, [*refused, *read.rejected]
     bad = Counter(one.path for one in rejected)
-    names = [name for name in files if name not in label_files]
+    apart = {*label_files, *(one.path for one in read.expected)}
+    names = [name for name in files if name not in apart]
     rows = [FileRow(name, read.formats.get(name, ""), read.counts[name], bad[name]) for name in names]
     rows += [FileRow(one.path, "", 0, 1) for one in refused]
     conflicts = (
@@ -185,6 +187,7 @@ def _report(
         files=tuple(rows),
         rejected=tuple(rejected),
         conflicts=tuple(conflicts),
+        warnings=tuple(skipped_words(read.expected)),
     )
 
 
