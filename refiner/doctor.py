@@ -170,11 +170,11 @@ def connections(
         return []
     found = []
     if chosen.analyst == "model":
-        models = tuple(dict.fromkeys(name for name in (chosen.model, chosen.gate_model) if name))
+        models = config.asked_models(chosen)
         found += (
             [_asked(chosen, environ, model) for model in models] if chosen.transport == "http" else [_folder(chosen)]
         )
-        found += [] if chosen.max_cost is None else [_priced(chosen, models)]
+    found += [] if chosen.max_cost is None or not config.charged_models(chosen) else [_priced(chosen)]
     return [*found, *([] if chosen.embedding_host is None else [_embedded(chosen, environ)])]
 
 
@@ -196,12 +196,12 @@ def _asked(chosen: config.RefineConfig, environ: Mapping[str, str], model: str) 
     return Check(name, False, True, f"{PART_NAMES[found.part]}: {words}", PART_FIXES[found.part])
 
 
-def _priced(chosen: config.RefineConfig, models: tuple[str, ...]) -> Check:
+def _priced(chosen: config.RefineConfig) -> Check:
     """Whether the cost of the models can be limited."""
     from refiner.transports.cost import Ledger
 
     try:
-        Ledger(chosen.max_cost, chosen.max_tokens_total, models)
+        Ledger(chosen.max_cost, chosen.max_tokens_total, config.charged_models(chosen))
     except ConfigError as error:
         return Check("cost limit", False, True, str(error), "use --max-tokens-total")
     return Check("cost limit", True, True, f"{chosen.max_cost} at most; the prices are known")

@@ -106,7 +106,8 @@ def batches(arriving: Iterable[Done], clock: Callable[[], float], most: int = CO
 class Engine:
     """One writer: only the driver commits. `run` raises what would stop every step; single failures are events.
 
-    `batch`: the most steps committed at once; 1 for an analyst that is paid, so that no reply is paid for twice.
+    `batch`: the most steps committed at once; 1 for an analyst that is paid, so that no reply is paid for twice, and
+    in the stages named in `singly` whoever the analyst is.
     """
 
     ledger: Ledger
@@ -115,6 +116,7 @@ class Engine:
     emit: Emit
     clock: Callable[[], float] = time.monotonic
     batch: int = COMMIT_STEPS
+    singly: tuple[str, ...] = ()
 
     def run(self, refinement_id: str, stages: Sequence[Stage], records: RefinementRecords) -> dict[str, float]:
         """Seconds by stage, once every stage is through. Raises WaitingForReplies after a stage that waits for some."""
@@ -155,7 +157,8 @@ class Engine:
         done = total - len(todo)
         failed = 0
         waiting: list[Done] = []
-        for arrived in batches(self.executor.map(stage.run, todo, self.tools), self.clock, self.batch):
+        most = 1 if stage.name in self.singly else self.batch
+        for arrived in batches(self.executor.map(stage.run, todo, self.tools), self.clock, most):
             waiting += (one for one in arrived if one.waiting_in)
             batch = [one for one in arrived if not one.waiting_in]
             if not batch:

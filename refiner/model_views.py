@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Stop = Literal["", "waiting", "limit"]
 """Why a run ended before its end without having failed: replies are waited for, or the limit is reached."""
@@ -62,3 +63,11 @@ class Asks:
     stopped: Stop = ""
     waiting: int = 0
     folder: str = ""
+
+
+def untold_words(usage: Mapping[str, Any]) -> str:
+    """What is said of calls whose reply did not tell its tokens; empty when all did."""
+    untold = usage.get("without_usage", 0)
+    if not untold:
+        return ""
+    return f"{untold:,} {'call' if untold == 1 else 'calls'} came without usage: their tokens are estimated."

@@ -6,7 +6,7 @@ In a process:   python -m tests.stub_model --latency 1.0   (prints its address, 
 Everything that arrives is in `stub.calls`. A fault is used up by one call; when none is left, calls are answered.
 `stub.refuses` = forms of reply it does not know ("schema", "json"), `stub.key` = the only key it takes, `stub.models` =
 the only models, `stub.limits` = how many chat calls may be open at once before it says 429, `stub.listing` = what it
-lists of its models.
+lists of its models, `stub.tells` = whether embeddings come with their tokens.
 """
 
 from __future__ import annotations
@@ -191,6 +191,7 @@ class StubModel:
     models: set[str] | None = None
     limits: int | None = None
     listing: Any = None
+    tells: bool = True
     calls: list[Call] = field(default_factory=list)
     faults: deque[Fault] = field(default_factory=deque)
     port: int = 0
@@ -206,6 +207,10 @@ class StubModel:
     @property
     def chats(self) -> list[Call]:
         return [call for call in self.calls if "/chat/completions" in call.path]
+
+    @property
+    def embedded(self) -> list[Call]:
+        return [call for call in self.calls if "/embeddings" in call.path]
 
     def script(self, *faults: Fault) -> None:
         """What the next calls meet, one each, in this order."""
@@ -279,7 +284,8 @@ class StubModel:
             message = f"The model `{call.body.get('model')}` does not exist"
             return await status(404, message, code="model_not_found")(exchange)
         if path.endswith("/embeddings"):
-            return await exchange.send(json.dumps(embeddings(call.body)).encode())
+            found = embeddings(call.body)
+            return await exchange.send(json.dumps(found if self.tells else {**found, "usage": None}).encode())
         if not path.endswith("/chat/completions"):
             return await exchange.send(b"not found", 404, "text/plain")
         if call.form in self.refuses:
@@ -297,7 +303,12 @@ def embeddings(body: dict[str, Any], width: int = 8) -> dict[str, Any]:
     """Vectors that depend on the text only."""
     texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
     rows = [[byte / 255 for byte in hashlib.sha256(text.encode()).digest()[:width]] for text in texts]
-    return {"data": [{"index": place, "embedding": row} for place, row in enumerate(rows)], "model": body.get("model")}
+    tokens = sum(map(len, texts)) // 4
+    return {
+        "data": [{"index": place, "embedding": row} for place, row in enumerate(rows)],
+        "model": body.get("model"),
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
 
 
 async def _request(reader: asyncio.StreamReader) -> Call | None:

@@ -73,12 +73,12 @@ def test_text_is_the_summary_and_its_observations_below() -> None:
     )
 
 
-def test_embed_makes_one_step_a_side_and_256_summaries() -> None:
+def test_embed_makes_one_step_a_side_and_64_summaries() -> None:
     records = Memory(["failure"] * (BATCH + 10) + ["success"] * 5)
     made = steps(Embed("words"), records)
     assert [(step.label, len(step.payload)) for step in made] == [  # type: ignore[arg-type]
-        ("failure: 1 to 256", 256),
-        ("failure: 257 to 266", 10),
+        ("failure: 1 to 64", 64),
+        ("failure: 65 to 74", 10),
         ("success: 1 to 5", 5),
     ]
     assert len({step.key for step in made}) == 3

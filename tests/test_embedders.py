@@ -19,7 +19,8 @@ import pytest
 from refiner.embedders import endpoint, packaged
 from refiner.embedders.endpoint import ATTEMPTS, EndpointEmbedder
 from refiner.embedders.packaged import PackagedEmbedder
-from refiner.errors import ConfigError, EmbedderError
+from refiner.errors import AnalystError, BudgetSpent, ConfigError, EmbedderError
+from refiner.transports.cost import Ledger, Spend
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ["The agent saved the workbook and did not read it back.", "Cancelled the wrong reservation.", "Saved it."]
@@ -136,8 +137,8 @@ class Stub:
         self.thread.start()
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
 
-    def embedder(self, key: str | None = "secret") -> EndpointEmbedder:
-        return EndpointEmbedder(self.url, "tiny", key, sleep=self.waits.append)
+    def embedder(self, key: str | None = "secret", **more: Any) -> EndpointEmbedder:
+        return EndpointEmbedder(self.url, "tiny", key, sleep=self.waits.append, **more)
 
 
 def vector(text: str) -> list[float]:
@@ -345,3 +346,54 @@ def test_endpoint_that_takes_too_long_in_all_is_left(stub: Stub) -> None:
 def test_identity_tells_models_and_addresses_apart() -> None:
     pairs = [("http://a/v1", "m"), ("http://a/v1", "n"), ("http://b/v1", "m")]
     assert len({EndpointEmbedder(url, model, None).identity for url, model in pairs}) == 3
+
+
+# --- what calls take
+
+
+def told(**usage: int) -> Callable[[list[str]], Reply]:
+    """A good reply that says what it took."""
+    return lambda texts: (200, {}, json.dumps({**json.loads(good(texts)[2]), "usage": usage}))
+
+
+def test_tokens_are_booked_as_the_endpoint_tells_them_else_estimated_and_said_to_be(stub: Stub) -> None:
+    ledger = Ledger()
+    stub.replies = [told(prompt_tokens=70, total_tokens=70), told(total_tokens=30)]
+    asked = stub.embedder(meter=ledger.call)
+    asked.embed(TEXTS)
+    asked.embed(["Saved it."])
+    assert ledger.stages["embed"] == Spend(2, 100, 0, None, 0)
+    asked.embed(["Saved it once more, and then the workbook was closed."])
+    spent = ledger.stages["embed"]
+    assert (spent.calls, spent.guessed) == (3, 1) and 110 < spent.prompt_tokens < 130
+
+
+@pytest.mark.parametrize(
+    ("failure", "attempts", "booked"),
+    [
+        ((200, {}, "<html>"), 1, 1),
+        ((200, {}, json.dumps({"data": [], "usage": {"prompt_tokens": 5}})), 1, 1),
+        ((429, {}, "{}"), ATTEMPTS, 0),
+        ((500, {}, "{}"), ATTEMPTS, 0),
+        ((401, {}, "{}"), 1, 0),
+    ],
+)
+def test_a_failed_call_is_booked_when_the_endpoint_may_have_worked_for_it(
+    stub: Stub, failure: Reply, attempts: int, booked: int
+) -> None:
+    ledger = Ledger()
+    stub.replies = [failure] * ATTEMPTS
+    with pytest.raises(EmbedderError):
+        stub.embedder(meter=ledger.call).embed(TEXTS)
+    assert len(stub.requests) == attempts
+    assert ledger.spent.calls == booked
+
+
+def test_no_call_starts_that_could_pass_a_limit_or_after_a_halt(stub: Stub) -> None:
+    asked = stub.embedder(meter=Ledger(cap_tokens=20).call)
+    with pytest.raises(BudgetSpent, match="max_tokens_total"):
+        asked.embed(TEXTS)
+    asked.halt()
+    with pytest.raises(AnalystError, match="stopped on request"):
+        asked.embed(TEXTS)
+    assert stub.requests == []

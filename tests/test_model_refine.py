@@ -506,9 +506,49 @@ def test_the_paper_preset_rewrites_the_file_and_takes_undecided_changes(bench: B
     judged = [one for one in bench.stub.chats if stage_of(one.body) == "gate"]
     assert all("FAILED" in one.body["messages"][1]["content"] for one in judged)
     assert bench.asked["merge"] <= 1
-    assert {call.body["model"] for call in bench.stub.calls if "embeddings" in call.path} == {"qwen3-embedding:4b"}
+    assert {call.body["model"] for call in bench.stub.embedded} == {"qwen3-embedding:4b"}
+    booked = read(bench.out, "usage.json")["stages"]["embed"]
+    assert booked["calls"] == len(bench.stub.embedded) == 2 and booked["cost"] is None
+    assert 'no price is known for "m" and "qwen3-embedding:4b"' in " ".join(said.err.split())
     if bench.asked["propose"]:
         assert RULE in skill_of(bench.out)
+
+
+def test_embeddings_are_charged_stop_at_a_limit_and_are_asked_for_once(bench: Bench) -> None:
+    """The offline analyst with an embedding endpoint: nothing else is paid for."""
+    given = small().write(bench.folder / "in")
+    endpoint = ("--embedding-base-url", bench.stub.url, "--embedding-model", "text-embedding-3-small", "--yes")
+    command = ("refine", *given, "--out", bench.out, *endpoint, "--workers", 1, "--max-tokens-total")
+    limit, after = 250, []
+    while (said := refiner(*command, limit)).code == 3:
+        assert "max_tokens_total" in said.err
+        after.append(len(bench.stub.embedded))
+        limit *= 2
+    assert said.code == 0 and after[-1] == 1, (said.err, after)
+    calls = [tuple(call.body["input"]) for call in bench.stub.embedded]
+    assert len(calls) == len(set(calls)) == 2, "a side each, once"
+    tokens = sum(len(text) for texts in calls for text in texts) // 4
+    usage, cost = read(bench.out, "usage.json"), read(bench.out, "run.json")["cost"]
+    assert usage["stages"].keys() == cost["stages"].keys() == {"embed"}
+    assert (usage["calls"], usage["without_usage"]) == (2, 0) and abs(usage["prompt_tokens"] - tokens) <= 2
+    assert usage["cost"] == pytest.approx(usage["prompt_tokens"] * 0.02 / 1e6, abs=1e-6)
+    assert usage["expected"]["calls"] == 1 and usage["expected"]["cost"] > 0
+    report = (bench.out / "combined" / "report.html").read_text()
+    assert '<td>embed</td><td class="n">2</td>' in report
+
+
+def test_embeddings_without_usage_are_estimated_and_that_is_said(bench: Bench) -> None:
+    bench.stub.tells = False
+    given = small().write(bench.folder / "in")
+    endpoint = ("--embedding-base-url", bench.stub.url, "--embedding-model", "m")
+    said = refiner("refine", *given, "--out", bench.out, *endpoint, "--yes")
+    assert said.code == 0, said.err
+    usage = read(bench.out, "usage.json")
+    assert usage["without_usage"] == usage["calls"] == 2 and usage["prompt_tokens"] > 100 and usage["cost"] is None
+    words = "2 calls came without usage: their tokens are estimated."
+    assert words in said.out and words in (bench.out / "combined" / "report.html").read_text()
+    refused = refiner("refine", *given, "--out", bench.out, *endpoint, "--yes", "--max-cost", 1)
+    assert refused.code == 2 and "no price is known" in refused.err
 
 
 def test_the_five_ablations_run_with_a_model_too(bench: Bench) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pages._ui import cards
 from pages._ui.text import count
+from refiner.model_views import untold_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +27,8 @@ def draw(job: JobView, names: Mapping[str, str]) -> None:
     rows = [(names.get(stage, stage), *_cells(one, usage)) for stage, one in stages]
     if rows:
         cards.table(HEADS, [*rows, ("Total", *_cells(usage, usage))], numbers=(1, 2, 3, 4))
+    if words := untold_words(usage):
+        cards.line(words)
     if usage["redacted"]:
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in usage["redacted"].items())
         cards.line(f"Taken out before anything was sent: {kinds}.")

@@ -1,6 +1,6 @@
 """The configuration of a refinement: its settings, presets and ablations, and where their values come from."""
 
-from refiner.config.endpoints import UNNAMED, unknown_window_words
+from refiner.config.endpoints import UNNAMED, asked_models, charged_models, unknown_window_words
 from refiner.config.flags import Flag, flags
 from refiner.config.loading import Secrets, load, secrets, sources, warnings
 from refiner.config.model import RefineConfig, plain, result_fields, specs
@@ -15,6 +15,8 @@ __all__ = [
     "Preset",
     "RefineConfig",
     "Secrets",
+    "asked_models",
+    "charged_models",
     "flags",
     "held_out_share",
     "load",

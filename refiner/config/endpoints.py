@@ -56,6 +56,18 @@ def unknown_window_words(config: RefineConfig) -> str | None:
     return f'how much "{config.model}" reads at once is not known; {WINDOW:,} tokens are used, change it with --window.'
 
 
+def asked_models(config: RefineConfig) -> tuple[str, ...]:
+    """The models that are asked, each once."""
+    return tuple(model for model in dict.fromkeys((config.model, config.gate_model)) if model)
+
+
+def charged_models(config: RefineConfig) -> tuple[str, ...]:
+    """The models whose calls are paid for: those asked and not replayed, and that of an embedding endpoint."""
+    asked = asked_models(config) if config.analyst == "model" and config.transport != "replay" else ()
+    embedding = (config.embedding_model,) if config.embedding_host is not None else ()
+    return tuple(dict.fromkeys((*asked, *embedding)))
+
+
 @cache
 def _windows() -> dict[str, int]:
     return {str(name): int(size) for name, size in tomllib.loads(_FILE.read_text(encoding="utf-8"))["windows"].items()}

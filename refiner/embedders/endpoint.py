@@ -1,13 +1,15 @@
 """Vectors from any endpoint that speaks OpenAI's embeddings protocol. Sends only to the address it was given.
 
 The client is the one of the model transport, with the same guards. Retries are ours, not the client's, so that they
-are bounded, seen by tests, and heed the server's wish to wait. The key is held by the client alone.
+are bounded, seen by tests, and heed the server's wish to wait. The key is held by the client alone. What calls take is
+told to a meter; limits are its business.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -15,15 +17,19 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from refiner.errors import ConfigError, EmbedderError
-from refiner.transports import address
+from refiner.errors import AnalystError, ConfigError, EmbedderError
+from refiner.transports import Reply, Request, address
+from refiner.transports.base import HALTED
 from refiner.transports.client import open_client, post, read_body
-from refiner.transports.envelope import said
+from refiner.transports.envelope import embedding_tokens, said
+from refiner.transports.http import Meter, unmetered
 from refiner.transports.retry import wished
 
 if TYPE_CHECKING:
     from refiner.ports import Vectors
 
+STAGE = "embed"
+"""Where a ledger books what calls take."""
 BATCH = 64
 ATTEMPTS = 5
 LONGEST_WAIT = 60.0  # seconds; a server that wants more is not waited for
@@ -43,7 +49,7 @@ _ADVICE = {
 class EndpointEmbedder:
     """Embeds by POST to `base_url`/embeddings. Raises ConfigError for an address, a model or a key that cannot be used.
 
-    Opens no connection yet.
+    Opens no connection yet. `meter` stands around every attempt, may refuse it, and is told what it took.
     """
 
     name = "endpoint"
@@ -55,14 +61,17 @@ class EndpointEmbedder:
         api_key: str | None,
         *,
         timeout: float = TIMEOUT,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        meter: Meter = unmetered,
     ) -> None:
         self._address = address.Address.of(base_url, address.EMBEDDING)
         self._key = address.checked_key(api_key, address.EMBEDDING)
         if not model:
             raise ConfigError("an embedding endpoint needs the name of a model: set EMBEDDING_MODEL")
-        self._model, self._timeout, self._sleep, self._clock = model, timeout, sleep, clock
+        self._model, self._timeout, self._clock, self._meter = model, timeout, clock, meter
+        self._halted = threading.Event()
+        self._sleep = sleep or self._halted.wait
         self.identity = f"endpoint {self._address.shown} {model}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -86,19 +95,23 @@ class EndpointEmbedder:
         place = {text: number for number, text in enumerate(distinct)}
         return np.asarray((rows / norms).astype(np.float32)[[place[text] for text in sendable]])
 
+    def halt(self) -> None:
+        """Lets no further attempt start: it raises AnalystError. One that waits for its turn gives up at once."""
+        self._halted.set()
+
     def _batch(self, texts: list[str]) -> list[list[float]]:
         try:
-            return _vectors(json.loads(self._ask(texts)), len(texts))
-        except RecursionError:
-            raise self._unusable("nested too deeply") from None
+            return _vectors(self._ask(texts), len(texts))
         except ValueError as problem:
-            raise self._unusable(self._clean(str(problem))) from None
+            raise self._unusable(str(problem)) from None
 
-    def _ask(self, texts: list[str]) -> bytes:
-        """The body of the reply, after as many attempts as it takes and is allowed."""
+    def _ask(self, texts: list[str]) -> Any:
+        """The reply, parsed, after as many attempts as it takes and is allowed."""
         for attempt in range(1, ATTEMPTS + 1):
+            if self._halted.is_set():
+                raise AnalystError(HALTED, systemic=True)
             try:
-                return self._send(texts)
+                return self._metered(texts)
             except _Failed as failed:
                 wait = 2.0 ** (attempt - 1) if failed.wish is None else failed.wish
                 if not failed.error.retryable or attempt == ATTEMPTS or wait > LONGEST_WAIT:
@@ -106,26 +119,50 @@ class EndpointEmbedder:
             self._sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
+    def _metered(self, texts: list[str]) -> Any:
+        """One call with its books kept, also of one that failed when the endpoint may have worked for it."""
+        request = Request.of(STAGE, f"{len(texts)} texts", "", "\n".join(texts), {}, self._model, 0)
+        with self._meter(request) as came:
+            try:
+                reply = self._parsed(self._send(texts))
+            except _Failed as failed:
+                came += [Reply("", self._model, "", None, 0)] if failed.taken else []
+                raise
+            came.append(Reply("", self._model, "stop", embedding_tokens(reply), 0))
+            return reply
+
+    def _parsed(self, body: bytes) -> Any:
+        try:
+            return json.loads(body)
+        except RecursionError:
+            raise _Failed(self._unusable("nested too deeply"), taken=True) from None
+        except ValueError as problem:
+            raise _Failed(self._unusable(str(problem)), taken=True) from None
+
     def _send(self, texts: list[str]) -> bytes:
-        """One call. Raises _Failed, or ValueError for a body that is too long."""
+        """One call. Raises _Failed."""
         import httpx2
         import openai
 
         body = {"model": self._model, "input": texts, "encoding_format": "float"}
-        started = self._clock()
+        started, began = self._clock(), False
         try:
             with closing(post(self._client, "/embeddings", body)) as response:
+                began = True
                 return read_body(response, MOST_BYTES, lambda: self._clock() - started > self._timeout)
         except openai.APIStatusError as problem:
             wish = wished(problem.response.headers, time.time())
             raise _Failed(self._refused(problem.response), wish) from None
-        except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError):
+        except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError) as problem:
             words = f"did not finish a reply within {self._timeout:g} s: run the same command again"
-            raise _Failed(self._error(words, retryable=True)) from None
+            met = not isinstance(problem.__cause__ or problem, httpx2.ConnectTimeout)
+            raise _Failed(self._error(words, retryable=True), taken=met) from None
+        except ValueError as problem:
+            raise _Failed(self._unusable(str(problem)), taken=True) from None
         except (openai.APIConnectionError, httpx2.TransportError, httpx2.DecodingError) as problem:
             why = self._clean(str(problem.__cause__ or problem)) or type(problem).__name__
             words = f"cannot be reached ({why}): start it, or check EMBEDDING_BASE_URL"
-            raise _Failed(self._error(words, retryable=True)) from None
+            raise _Failed(self._error(words, retryable=True), taken=began) from None
 
     @cached_property
     def _client(self) -> Any:
@@ -139,7 +176,7 @@ class EndpointEmbedder:
         return self._error(f"answered {status}{f' ({words})' if words else ''}: {advice}", retryable=retryable)
 
     def _unusable(self, why: str) -> EmbedderError:
-        return self._error(f"sent a reply that cannot be used ({why}): check EMBEDDING_BASE_URL")
+        return self._error(f"sent a reply that cannot be used ({self._clean(why)}): check EMBEDDING_BASE_URL")
 
     def _error(self, what: str, *, retryable: bool = False) -> EmbedderError:
         return EmbedderError(f"the embedding endpoint {self._address.shown} {what}", retryable=retryable)
@@ -150,11 +187,11 @@ class EndpointEmbedder:
 
 
 class _Failed(Exception):
-    """One attempt failed; `wish`: the seconds the server asked to wait."""
+    """One attempt failed; `wish`: the seconds the server asked to wait. `taken`: it may have to be paid for."""
 
-    def __init__(self, error: EmbedderError, wish: float | None = None) -> None:
+    def __init__(self, error: EmbedderError, wish: float | None = None, *, taken: bool = False) -> None:
         super().__init__(str(error))
-        self.error, self.wish = error, wish
+        self.error, self.wish, self.taken = error, wish, taken
 
 
 def _sendable(text: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from refiner import skills
 from refiner.audits import contradictions
 from refiner.gate.measured import MIN_TASKS
+from refiner.model_views import untold_words
 from refiner.reporting.heldout import opened_words
 from refiner.reporting.report import Report
 from refiner.sides import of_side, tasks_of
@@ -61,7 +62,8 @@ def _taken(report: Report) -> list[str]:
     kinds = ", ".join(f"{count} {kind}" for kind, count in usage["redacted"].items())
     dropped = usage["quotes"]["dropped"]
     quotes = [f"{dropped} of its quotes could not be verified and were dropped."] if dropped else []
-    return [f"{words}{off}.", *([f"Redacted before sending: {kinds}."] if kinds else []), *quotes]
+    untold = [untold_words(usage)] if usage["without_usage"] else []
+    return [f"{words}{off}.", *untold, *([f"Redacted before sending: {kinds}."] if kinds else []), *quotes]
 
 
 def _vetoed(report: Report) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from refiner.model_views import untold_words
 from refiner.reporting.markup import plural, table, text
 
 HEADS = ("Stage", "Calls", "Prompt tokens", "Reply tokens", "Cost")
@@ -32,6 +33,8 @@ def _sentences(usage: Mapping[str, Any]) -> list[str]:
     if usage["error"] is not None:
         words = f"{plural(expected['calls'], 'call')} and {plural(expected['tokens'], 'token')} were expected"
         found.append(f"{words}; the tokens came to {usage['error']:+.0%} against the estimate.")
+    if usage["without_usage"]:
+        found.append(untold_words(usage))
     if usage["cost"] is not None and usage["calls"]:
         found.append(f"Money by the list prices of {usage['prices_of']}; what counts is the bill.")
     quotes = usage["quotes"]

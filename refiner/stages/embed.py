@@ -11,12 +11,13 @@ from refiner.ports import Records, Tools
 from refiner.sides import SIDES
 from refiner.types import Embedding, Step, Summary
 
-BATCH = 256
+BATCH = 64
+"""What an endpoint is sent in one call: a step that is done is never paid for again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """Yields one `Embedding` a summary, in external-id order; a step is up to 256 summaries of one side."""
+    """Yields one `Embedding` a summary, in external-id order; a step is up to 64 summaries of one side."""
 
     embedder: str
     name: str = "embed"

@@ -91,6 +91,13 @@ def usage(body: bytes) -> tuple[int | None, int | None]:
     return _usage(found) if isinstance(found, dict) else (None, None)
 
 
+def embedding_tokens(reply: Any) -> int | None:
+    """The tokens that a reply with embeddings tells of; None where it does not."""
+    told = reply.get("usage") if isinstance(reply, dict) else None
+    found = (_count(told, name) for name in ("prompt_tokens", "total_tokens")) if isinstance(told, dict) else ()
+    return next((count for count in found if count is not None), None)
+
+
 def _usage(found: dict[str, Any]) -> tuple[int | None, int | None]:
     told = found.get("usage")
     told = told if isinstance(told, dict) else {}

@@ -28,11 +28,12 @@ from refiner.types import Outcome, Refinement, SkillVersion, Trace
 from refiner.workspace.assembling import assemble as assemble
 from refiner.workspace.assembling import before_of, remembering
 from refiner.workspace.completing import completed
+from refiner.workspace.expecting import expected_of, expected_words, shown_size
 from refiner.workspace.folder import DATABASE as DATABASE
 from refiner.workspace.folder import prepare as prepare
 from refiner.workspace.tools import engine_for
 from refiner.workspace.tools import tools_for as tools_for
-from refiner.workspace.usage import Meter, expected_of, expected_words, meter_of, metered, shown_size, usage_of
+from refiner.workspace.usage import Meter, meter_of, metered, usage_of
 from storage import AddReport, JobStatus, Store
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ class Session:
         """Stores what came in, runs the stages, writes the tree."""
         inputs, snapshot = self._freeze(taken)
         meter = meter_of(self.tools)
-        for words in opening_lines(snapshot) if meter is None else self._forecast(meter, snapshot):
+        opening = opening_lines(snapshot) if self.config.analyst == "offline" else []
+        for words in [*opening, *(self._forecast(meter, snapshot) if meter is not None else [])]:
             self.emit(Notice(words))
         refinement_id = self._start(base, inputs, snapshot)
         records = RefinementRecords(snapshot.training, base, self.store)
@@ -122,7 +124,7 @@ class Session:
         )
 
     def _forecast(self, meter: Meter, snapshot: Snapshot) -> list[str]:
-        """What is said before a model is asked."""
+        """What is said before a model or an embedding endpoint is asked."""
         meter.expected = expected_of(self.config, [shown_size(item.trace) for item in snapshot.training])
         window = unknown_window_words(self.config)
         return [expected_words(self.config, meter.expected), *([window] if window else [])]

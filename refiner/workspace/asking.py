@@ -16,7 +16,6 @@ from refiner.errors import ConfigError, EmbedderError, FormatError
 from refiner.model_views import NO_KEYS, Asks, Keys, ModelDefaults, Stop, Tested
 from refiner.resources import SETTINGS
 from refiner.workspace.room import Room
-from refiner.workspace.tools import models_of
 
 AGREED = "agreed_hosts"
 HANDOFF = "handoff"
@@ -134,7 +133,7 @@ def _models(chosen: RefineConfig, known: Secrets) -> Iterator[Tested]:
 
     transport = HttpTransport(chosen.base_url, known.llm_api_key, timeout=TEST_SECONDS, sleep=_at_once)
     try:
-        for model in models_of(chosen):
+        for model in config.asked_models(chosen):
             found = transport.check(model, chosen.window)
             yield Tested(model, found.part or "", found.words)
             if found.part in ("url", "key"):

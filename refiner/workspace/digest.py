@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from refiner import ingest, labels
 from refiner.types import Outcome, TaskIdOrigin, Trace
-from refiner.workspace.usage import shown_size
+from refiner.workspace.expecting import shown_size
 from storage import Marks, Store
 
 SHOWN = 600

@@ -21,8 +21,8 @@ from refiner.views import Estimate, IngestReport
 from refiner.workspace.asking import Asking
 from refiner.workspace.corpora import Corpora, Entry, warnings
 from refiner.workspace.digest import Card
-from refiner.workspace.tools import models_of
-from refiner.workspace.usage import expected_of
+from refiner.workspace.expecting import expected_of
+from refiner.workspace.tools import ledger_for
 
 ELSEWHERE = {
     "skill_file": "set the start skill on the corpus page",
@@ -139,9 +139,7 @@ class Planner:
 
 
 def _expected(chosen: RefineConfig, sizes: list[int]) -> dict[str, Any]:
-    """What a model would take: nothing without one."""
-    if chosen.analyst == "offline":
-        return {"calls": 0, "tokens": 0, "cost": 0.0}
+    """What models would take: nothing without one."""
     from refiner.transports.prices import load
 
     prices = load()
@@ -150,10 +148,7 @@ def _expected(chosen: RefineConfig, sizes: list[int]) -> dict[str, Any]:
 
 def _refuse_unlimited(chosen: RefineConfig) -> None:
     """Raises ConfigError for a limit that could not be kept."""
-    if chosen.max_cost is not None and chosen.analyst == "model":
-        from refiner.transports.cost import Ledger
-
-        Ledger(chosen.max_cost, chosen.max_tokens_total, models_of(chosen))
+    ledger_for(chosen)
 
 
 def _unknown_window(chosen: RefineConfig) -> list[str]:

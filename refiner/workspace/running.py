@@ -23,11 +23,12 @@ from refiner.workspace import stored_config, tools_for, versions
 from refiner.workspace.asking import Asking
 from refiner.workspace.assembling import remembering
 from refiner.workspace.corpora import Entry
+from refiner.workspace.expecting import expected_of, shown_size
 from refiner.workspace.finishing import Quiet, anew, without_asking
 from refiner.workspace.plan import Plan, Planner
 from refiner.workspace.reports import Reports
 from refiner.workspace.tools import engine_for
-from refiner.workspace.usage import Meter, expected_of, meter_of, metered, shown_size
+from refiner.workspace.usage import Meter, meter_of, metered
 from storage import JobStatus
 
 log = logging.getLogger(__name__)
@@ -45,10 +46,9 @@ class Case:
     tools: Tools
     meter: Meter | None = None
 
-    @property
-    def paid(self) -> bool:
-        """Whether it asks somebody whose calls are stopped one by one, so that replies under way are still kept."""
-        return self.meter is not None and self.meter.paid
+    def paid(self, stage: str) -> bool:
+        """Whether a stage asks somebody whose calls are stopped one by one: replies under way are still kept."""
+        return self.meter is not None and self.meter.paid(stage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class Running:
             elif isinstance(event, StageEnded):
                 store.finish_stage(refinement_id, event.stage, event.seconds)
                 return
-            if isinstance(event, StageStarted) or not case.paid:
+            if isinstance(event, StageStarted) or not case.paid(getattr(event, "stage", "")):
                 ticket.check()
 
         return heard

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from refiner.config import RefineConfig, secrets
+from refiner.config import RefineConfig, charged_models, secrets
 from refiner.engine import COMMIT_STEPS, Emit, Engine
 from refiner.errors import ConfigError
 from refiner.executors.local import InlineExecutor, ThreadExecutor
@@ -17,10 +18,13 @@ from refiner.registry import analyst
 
 if TYPE_CHECKING:
     from refiner.analysts.model.redaction import Redactor
+    from refiner.embedders.endpoint import EndpointEmbedder
     from refiner.ports import Vectors
     from refiner.transports import Reply, Request, Transport
     from refiner.transports.cost import Ledger as Books
 
+EMBED = "embed"
+"""The stage that asks the embedder."""
 CAPABILITIES = ".endpoints.json"
 """What endpoints can do, learnt once; lies beside the database."""
 
@@ -34,10 +38,11 @@ def tools_for(
     `folder`: where the database lies, when the configuration does not say.
     Raises ConfigError for what cannot work.
     """
-    transport = None
-    if config.analyst == "model":
-        transport = transport_for(config, environ, folder) if plugged else Unplugged()
-    return Tools(analyst(config, transport), embedder_for(config, environ))
+    if not plugged:
+        return Tools(analyst(config, Unplugged() if config.analyst == "model" else None), embedder_for(config, environ))
+    ledger = ledger_for(config)
+    transport = transport_for(config, environ, folder, ledger) if config.analyst == "model" else None
+    return Tools(analyst(config, transport), embedder_for(config, environ, ledger))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +55,33 @@ class Unplugged:
         raise ConfigError(f"{request.label}: a stored result is being read; no model is asked")
 
 
-def transport_for(config: RefineConfig, environ: Mapping[str, str], folder: Path | None = None) -> Transport:
+def ledger_for(config: RefineConfig) -> Books | None:
+    """The books of all that is paid for; None when nothing is. Raises ConfigError for a limit that cannot be kept."""
+    models = charged_models(config)
+    if not models:
+        return None
+    from refiner.transports.cost import Ledger
+
+    return Ledger(config.max_cost, config.max_tokens_total, models)
+
+
+def transport_for(
+    config: RefineConfig, environ: Mapping[str, str], folder: Path | None = None, ledger: Books | None = None
+) -> Transport:
     """The way to the model, with its recorder and its ledger. A replay costs nothing and is not metered.
 
     Over http the ledger stands around every attempt of a call, and nothing is asked twice; files are replies by nature.
     """
-    from refiner.transports.cost import Ledger, Metered
+    from refiner.transports.cost import Metered
     from refiner.transports.once import Once
     from refiner.transports.record import Recorder
 
-    if config.transport == "replay":
+    if config.transport == "replay" or ledger is None:
         return _plain(config, environ)
-    ledger = Ledger(config.max_cost, config.max_tokens_total, models_of(config))
     found = _plain(config, environ, folder, ledger)
     if config.record is not None:
         found = Recorder(found, config.record)
     return Once(found, ledger) if config.transport == "http" else Metered(found, ledger)
-
-
-def models_of(config: RefineConfig) -> tuple[str, ...]:
-    """The models that are asked, each once."""
-    return tuple(model for model in dict.fromkeys((config.model, config.gate_model)) if model)
 
 
 def _plain(
@@ -96,26 +107,29 @@ def _beside_database(config: RefineConfig, folder: Path | None) -> Path | None:
     return None if folder is None else folder / CAPABILITIES
 
 
-def embedder_for(config: RefineConfig, environ: Mapping[str, str]) -> Embedder:
-    """The packaged embedder, or an endpoint that only sees redacted text."""
+def embedder_for(config: RefineConfig, environ: Mapping[str, str], ledger: Books | None = None) -> Embedder:
+    """The packaged embedder, or an endpoint that only sees redacted text and whose calls stand in the ledger."""
     if config.embedding_host is None or config.embedding_base_url is None:
         from refiner.embedders.packaged import PackagedEmbedder
 
         return PackagedEmbedder()
     from refiner.analysts.model.redaction import Redactor
     from refiner.embedders.endpoint import EndpointEmbedder
+    from refiner.transports.http import unmetered
 
     key = secrets(environ).embedding_api_key
-    endpoint = EndpointEmbedder(config.embedding_base_url, config.embedding_model, key)
-    return RedactedEmbedder(endpoint, Redactor(config.redact))
+    meter = unmetered if ledger is None else partial(ledger.call, kept=False)
+    endpoint = EndpointEmbedder(config.embedding_base_url, config.embedding_model, key, meter=meter)
+    return RedactedEmbedder(endpoint, Redactor(config.redact), ledger)
 
 
 @dataclass(frozen=True, slots=True)
 class RedactedEmbedder:
-    """An embedder that is told nothing that may not leave the machine."""
+    """An endpoint that is told nothing that may not leave the machine. `ledger`: the books of its calls."""
 
-    embedder: Embedder
+    embedder: EndpointEmbedder
     redactor: Redactor
+    ledger: Books | None = None
 
     @property
     def name(self) -> str:
@@ -129,6 +143,10 @@ class RedactedEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         return self.embedder.embed([self.redactor(text) for text in texts])
 
+    def halt(self) -> None:
+        """Lets no further call start."""
+        self.embedder.halt()
+
 
 def executor_for(config: RefineConfig) -> Executor:
     """One step after the other, or as many at a time as the configuration says."""
@@ -138,7 +156,8 @@ def executor_for(config: RefineConfig) -> Executor:
 def engine_for(config: RefineConfig, ledger: Ledger, tools: Tools, emit: Emit) -> Engine:
     """The engine of a refinement; what a model was paid for is committed reply by reply."""
     batch = COMMIT_STEPS if tools.analyst.deterministic else 1
-    return Engine(ledger, executor_for(config), tools, emit, batch=batch)
+    singly = (EMBED,) if isinstance(tools.embedder, RedactedEmbedder) else ()
+    return Engine(ledger, executor_for(config), tools, emit, batch=batch, singly=singly)
 
 
 def warm_up() -> None:

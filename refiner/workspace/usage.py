@@ -8,16 +8,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from refiner.config import RefineConfig
 from refiner.errors import StoreError
-from refiner.gate.sample import A_SIDE
 from refiner.ports import Tools
-from refiner.rendering import SPAN_LIMIT
-from refiner.types import Trace
 from refiner.workspace.kept import StoredReplies
+from refiner.workspace.tools import EMBED, RedactedEmbedder
 
 if TYPE_CHECKING:
     from refiner.analysts.model import ModelAnalyst
+    from refiner.transports import Transport
     from refiner.transports.cost import Ledger, Spend
     from storage import Event, Store
 
@@ -25,36 +23,50 @@ KIND = "usage"
 """The event in which a run says what it took, when it ends."""
 CHARGE = "charge"
 """The event of one charge, with the number of its run: it counts where the run was killed before it could sum up."""
-_PROMPT, _REPLY = 1_200, 500  # tokens of an average prompt without its material, and of an average reply
-_A_GROUP = 8  # traces for each proposal, as seen on the sample
 
 
 @dataclass(slots=True)
 class Meter:
-    """One run's view of the books. Made before the run, it lets limits count what earlier runs spent."""
+    """One run's view of the books. Made before the run, it lets limits count what earlier runs spent.
 
-    analyst: ModelAnalyst
-    ledger: Ledger | None
+    `analyst`: the model that is asked, `embedder`: the endpoint that is; None for what works on this machine.
+    """
+
+    analyst: ModelAnalyst | None
+    embedder: RedactedEmbedder | None
     expected: dict[str, Any] = field(default_factory=dict)
     before: dict[str, Spend] = field(default_factory=dict)
     closed: bool = False
 
     @property
-    def paid(self) -> bool:
-        """Whether its calls are counted, and can be stopped between two of them."""
-        return self.ledger is not None
+    def ledger(self) -> Ledger | None:
+        """The books of the run; None for a replay, which costs nothing."""
+        return self._asked or (self.embedder.ledger if self.embedder is not None else None)
+
+    @property
+    def _transport(self) -> Transport | None:
+        return None if self.analyst is None else self.analyst.caller.transport
+
+    @property
+    def _asked(self) -> Ledger | None:
+        return getattr(self._transport, "ledger", None)
+
+    def paid(self, stage: str) -> bool:
+        """Whether calls of a stage are counted, and can be stopped between two of them."""
+        return self.embedder is not None if stage == EMBED else self._asked is not None
 
     def halt(self) -> None:
         """Lets no further call start."""
         from refiner.transports.base import halt
 
-        halt(self.analyst.caller.transport)
+        halt(self._transport)
+        halt(self.embedder)
 
     def ask_anew(self, rounds: Mapping[str, str]) -> None:
         """Lets requests of these stages find no reply of an earlier round."""
         from refiner.transports.base import again
 
-        again(self.analyst.caller.transport, rounds)
+        again(self._transport, rounds)
 
     def open(self, store: Store, refinement_id: str) -> None:
         """Takes over what earlier runs spent, and their replies that no finished step holds."""
@@ -68,7 +80,7 @@ class Meter:
     def _write_down(self, store: Store, refinement_id: str, ledger: Ledger, run: int) -> None:
         """From now on charges and replies are in the database as they come: a charge with its reply, else by itself."""
         shelf = StoredReplies(store, refinement_id)
-        keep_on = getattr(self.analyst.caller.transport, "keep_on", None)
+        keep_on = getattr(self._transport, "keep_on", None)
 
         def heard(stage: str, spend: Spend, replied: bool) -> None:
             body = {"run": run, "stage": stage, **_plain(spend)}
@@ -102,9 +114,15 @@ class Meter:
 
         now = dict(self.ledger.stages) if self.ledger is not None else {}
         own = {stage: _minus(spend, self.before.get(stage, Spend())) for stage, spend in now.items()}
-        tally, tokens = self.analyst.caller.tally.as_dict(), self.analyst.caller.redactor.tokens()
+        tally = self.analyst.caller.tally.as_dict() if self.analyst is not None else {}
+        tokens = self._redacted()
         found = self._shown({stage: spend for stage, spend in own.items() if spend.calls}, tally, tokens)
         return found if found["stages"] or tally or tokens else {}
+
+    def _redacted(self) -> list[str]:
+        found = [] if self.analyst is None else [self.analyst.caller.redactor]
+        found += [] if self.embedder is None else [self.embedder.redactor]
+        return sorted({token for one in found for token in one.tokens()})
 
     def _shown(
         self, stages: Mapping[str, Spend], tally: Mapping[str, int] | None = None, redacted: Sequence[str] = ()
@@ -114,12 +132,12 @@ class Meter:
 
 
 def meter_of(tools: Tools) -> Meter | None:
-    """The books of a model analyst; None for one that costs nothing."""
+    """The books of a model analyst, of an embedding endpoint, or of both; None for what costs nothing."""
     from refiner.analysts.model import ModelAnalyst
 
-    if not isinstance(tools.analyst, ModelAnalyst):
-        return None
-    return Meter(tools.analyst, getattr(tools.analyst.caller.transport, "ledger", None))
+    analyst = tools.analyst if isinstance(tools.analyst, ModelAnalyst) else None
+    embedder = tools.embedder if isinstance(tools.embedder, RedactedEmbedder) else None
+    return None if analyst is None and embedder is None else Meter(analyst, embedder)
 
 
 @contextmanager
@@ -172,51 +190,6 @@ def usage_of(events: Sequence[Event], live: dict[str, Any] | None = None) -> dic
         "anchors_repaired": tally["anchors_repaired"],
         "redacted": counts(sorted({token for body in bodies for token in body["redacted"]})),
     }
-
-
-def expected_of(config: RefineConfig, sizes: Sequence[int]) -> dict[str, Any]:
-    """What a whole refinement is expected to take of traces of these sizes (`shown_size`)."""
-    from refiner.transports.cost import Planned, Spend, forecast
-    from refiner.transports.prices import load
-
-    n, most = len(sizes), config.window - 6_000
-    read = sum(min(size // 4 + _PROMPT, most) for size in sizes) // max(n, 1)
-    groups, model = -(-n // _A_GROUP), config.model or ""
-    asked = most // 2 if config.window > 8_000 else most
-    proposal = min(_A_GROUP * 350 + 3 * _PROMPT, asked)
-    summaries = 0 if config.summarizer == "none" else n
-    judged = 0 if config.gate == "off" else groups * config.votes
-    blind = 0 if config.contrast == "measured" or config.gate == "off" else groups * min(2 * A_SIDE, n)
-    planned = [
-        Planned("summarise", model, summaries, read, _REPLY),
-        Planned("propose", model, groups, proposal, _REPLY),
-        Planned("gate", config.gate_model or model, judged, proposal, _REPLY),
-        Planned("judged_contrast", config.gate_model or model, blind, read, _REPLY // 4),
-        Planned("merge", model, 1, proposal, 2 * _REPLY),
-    ]
-    total = sum(forecast(planned, load()).values(), Spend())
-    return {
-        "calls": total.calls,
-        "tokens": total.tokens,
-        "cost": None if total.money is None else round(total.money, 4),
-    }
-
-
-def expected_words(config: RefineConfig, expected: dict[str, Any]) -> str:
-    """The forecast in one sentence, with what is not known about it."""
-    from refiner.transports.prices import load
-
-    prices = load()
-    if expected["cost"] is None:
-        money = f'no price is known for "{config.model}" (prices of {prices.date})'
-    else:
-        money = f"about {expected['cost']:.2f} {prices.currency} (prices of {prices.date})"
-    return f"about {expected['calls']} calls and {expected['tokens']:,} tokens are expected; {money}."
-
-
-def shown_size(trace: Trace) -> int:
-    """The characters of a trace that a model is shown at most."""
-    return sum(min(len(span.input), SPAN_LIMIT) + min(len(span.output), SPAN_LIMIT) for span in trace.spans)
 
 
 def _total(bodies: Sequence[dict[str, Any]]) -> dict[str, Spend]:
