@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._ui import cards, corpora, handoff, header, history, progress, session, spend, starting, steadiness
+from pages._ui import cards, corpora, handoff, header, history, model, progress, session, spend, starting, steadiness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from refiner.job_views import JobView, RefinementCard
 
 NOTE = "Compares failing with passing runs of the same tasks and proposes changes to the skill, each with its evidence."
+
+GONE = "The refinement of this link is not here any more; the newest one of this corpus is shown."
 
 
 def draw() -> None:
@@ -28,11 +30,14 @@ def draw() -> None:
         return
     made = workspace.refinements(card.name)
     ready = any(one.status in ("done", "cancelled") for one in made)
-    header.show("refine", "Refine", analyst=analyst_of(made), note=NOTE, ready=ready)
-    corpora.bar(known, card)
     running = workspace.running()
-    if job := wanted(made, running):
-        show(job)
+    shown = wanted(made, running)
+    header.show("refine", "Refine", analyst=shown.analyst if shown else model.named(), note=NOTE, ready=ready)
+    corpora.bar(known, card)
+    if shown:
+        if session.param("refinement") not in (None, "", shown.id):
+            cards.card("warn", GONE)
+        show(workspace.job(shown.id))
     if running is None and not card.opened:
         starting.draw(card, again=bool(made))
     elif running and all(one.id != running for one in made):
@@ -41,20 +46,11 @@ def draw() -> None:
     history.draw(made)
 
 
-def analyst_of(made: Sequence[RefinementCard]) -> str:
-    """Who made what is shown: the analyst of the address's refinement, else of the newest."""
-    asked = session.param("refinement")
-    return next((one.analyst for one in made if one.id == asked), made[0].analyst if made else "offline")
-
-
-def wanted(made: Sequence[RefinementCard], running: str | None) -> JobView | None:
+def wanted(made: Sequence[RefinementCard], running: str | None) -> RefinementCard | None:
     """The refinement to show: the address's, else the one that runs, else the newest."""
-    ids = [one.id for one in made]
-    asked = session.param("refinement")
-    if asked and asked not in ids:
-        cards.card("warn", "The refinement of this link is not here any more; the newest one of this corpus is shown.")
-    chosen = next((one for one in (asked, running) if one in ids), ids[0] if ids else None)
-    return session.workspace().job(chosen) if chosen else None
+    named = {one.id: one for one in made}
+    found = (named.get(one) for one in (session.param("refinement"), running) if one)
+    return next((one for one in found if one), made[0] if made else None)
 
 
 def show(job: JobView) -> None:

@@ -66,6 +66,11 @@ def agreed(app: AppTest, stub: StubModel) -> AppTest:
     return app.checkbox(key=f"agree_{host(stub)}").check().run()
 
 
+def badge(app: AppTest) -> str:
+    """The analyst beside the title."""
+    return re.findall(r'class="sr-badge">([^<]*)<', " ".join(one.proto.body for one in app.get("html")))[0]
+
+
 def ended(app: AppTest, desk: Workspace) -> AppTest:
     assert desk.wait(60)
     return app.run()
@@ -79,6 +84,20 @@ def test_nothing_of_a_model_is_drawn_before_it_is_chosen(app: AppTest, stub: Stu
     assert app.text_input(key="set_base_url").value == "", "there is no default address"
     assert "start" not in keys_of(app)
     assert "Give the address of an endpoint and the name of its model first." in words(app)
+
+
+def test_the_badge_names_the_chosen_analyst_before_a_run_and_then_the_one_that_made_it(
+    app: AppTest, stub: StubModel, desk: Workspace
+) -> None:
+    assert badge(app) == "Offline analyst"
+    assert badge(with_model(app, stub)) == "Language model"
+    app.segmented_control(key="set_analyst").set_value("Offline").run()
+    assert badge(app) == "Offline analyst"
+    with_model(app, stub)
+    agreed(app, stub).button(key="start").click().run()
+    ended(app, desk)
+    app.segmented_control(key="set_analyst").set_value("Offline").run()
+    assert badge(app) == "Language model", "who made what is shown"
 
 
 def test_the_key_is_a_password_that_leaves_no_trace_on_the_page(

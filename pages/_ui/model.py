@@ -53,6 +53,11 @@ class Chosen:
         return self.settings.get("transport") == "handoff"
 
 
+def named() -> str:
+    """The analyst that is chosen, as the badges call it."""
+    return "model" if st.session_state.get("set_analyst") == MODEL else "offline"
+
+
 def choose(corpus: str) -> Chosen:
     """The choice of the analyst, and all that a model needs once it is chosen."""
     analyst = st.segmented_control(
