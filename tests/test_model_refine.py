@@ -287,6 +287,26 @@ def test_a_judged_contrast_is_priced_asked_of_both_outcomes_and_labelled(bench: 
     assert {one.body["model"] for one in bench.stub.chats if stage_of(one.body) == "judged_contrast"} == {"judge"}
 
 
+def test_a_judged_contrast_is_recorded_and_replayed(bench: Bench) -> None:
+    bench.stub.answer = for_stub(unnamed())
+    recording, judge = bench.folder / "record", ("--gate-model", "judge", "--contrast", "judge")
+    said = bench.refine(None, *judge, "--record", recording)
+    assert said.code == 0, said.err
+    judged = sorted((recording / "judged_contrast").glob("*.json"))
+    assert len(judged) == bench.asked["judged_contrast"] == 16
+    given = small().write(bench.folder / "in")
+    model = ("--analyst", "model", "--model", "m", "--transport", "replay", "--replay-dir", recording)
+    asked_before = len(bench.stub.calls)
+    said = refiner("refine", *given, "--out", bench.folder / "replayed", *model, *judge)
+    assert said.code == 0, said.err
+    assert "replies come from the recording" in " ".join(said.err.split())
+    assert read(bench.folder / "replayed", "combined/changes.json") == read(bench.out, "combined/changes.json")
+    judged[0].unlink()
+    said = refiner("refine", *given, "--out", bench.folder / "torn", *model, *judge)
+    assert said.code == 1 and "stage judged_contrast" in said.err and "what differs" in said.err
+    assert len(bench.stub.calls) == asked_before
+
+
 def test_a_contrast_is_judged_by_a_model_only(bench: Bench) -> None:
     given = small().write(bench.folder / "in")
     said = refiner("refine", *given, "--out", bench.out, "--contrast", "judge")
