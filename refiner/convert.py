@@ -8,7 +8,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
 
@@ -16,6 +16,7 @@ from refiner import ingest, intake, labels
 from refiner.errors import FormatError, OutputError
 from refiner.formats import canonical
 from refiner.growth import grows
+from refiner.parts import together
 from refiner.ports import Source
 from refiner.types import BadRecord, Outcome, Status, Trace, trace_key
 
@@ -62,12 +63,13 @@ class Converted:
 
 @dataclass(slots=True)
 class _Place:
-    """Where the line of a trace begins in the draft, its revision, the task its file names, where it came from."""
+    """Where the line of a trace begins in the draft, its revision, the task its file names, its source and format."""
 
     at: int
     revision: str
     task_id: str
     source: str
+    format: str
 
 
 @dataclass(slots=True)
@@ -88,6 +90,8 @@ class _Draft:
         elif grows(before, trace):
             self.duplicates += 1
             self._write(trace, revision)
+        elif (whole := together(before, trace)) is not None:
+            self._write(whole, whole.revision)
         else:
             self.conflicts.append((trace.external_id, known.source, trace.source))
 
@@ -98,12 +102,12 @@ class _Draft:
 
     def _write(self, trace: Trace, revision: str) -> None:
         at = self.stream.seek(0, os.SEEK_END)
-        self.places[trace.external_id] = _Place(at, revision, trace.task_id, trace.source)
+        self.places[trace.external_id] = _Place(at, revision, trace.task_id, trace.source, trace.format)
         self.stream.write(json.dumps(canonical.record_of(trace)).encode() + b"\n")
 
     def _read(self, place: _Place) -> Trace:
         items = canonical.FORMAT.parse(io.BytesIO(self._line(place)), Source(_CORPUS, TRACES))
-        return next(item for item in items if isinstance(item, Trace))
+        return next(replace(item, format=place.format) for item in items if isinstance(item, Trace))
 
     def _line(self, place: _Place) -> bytes:
         self.stream.seek(place.at)

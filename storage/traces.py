@@ -12,6 +12,7 @@ from refiner import codec
 from refiner.errors import StoreError
 from refiner.growth import BEGINS, grows, progress
 from refiner.ids import content_key
+from refiner.parts import together
 from refiner.types import Trace
 from storage import batches
 
@@ -93,9 +94,19 @@ class _Ledger:
             self._make_current(known, item)
         elif item.revision in known.revisions or _grows(item.trace, known.trace):
             self.duplicates += 1
+        elif known.trace is not None and (whole := together(known.trace, item.trace)) is not None:
+            self._take_part(known, replace(item, trace=whole, revision=whole.revision))
         else:
             first = known.trace.source if known.trace else ""
             self.conflicts.append((item.trace.external_id, first, item.trace.source))
+
+    def _take_part(self, known: _Known, whole: _Incoming) -> None:
+        """A part of a run, by the run that it makes with the parts that are there."""
+        if whole.revision == known.current:
+            self.duplicates += 1
+            return
+        self.grown += 1
+        self._make_current(known, whole)
 
     def _under_its_name(self, item: _Incoming) -> _Incoming:
         """A session that was copied under another id, as the trace that it is already."""

@@ -39,7 +39,7 @@ class Seen:
 
     @property
     def order(self) -> tuple[str, str, str]:
-        return self.start or "", self.end or "", self.id
+        return (self.start or "").removesuffix("Z"), (self.end or "").removesuffix("Z"), self.id
 
 
 def telling(seen: Sequence[Seen]) -> list[Seen]:
