@@ -11,7 +11,7 @@ import pytest
 from refiner import codec, ingest
 
 TRACES: dict[str, dict[str, int]] = {
-    "claude-code": {"claude-code": 81},
+    "claude-code": {"claude-code": 79},
     "codex": {"codex": 1},
     "docent": {"inspect-ai": 17, "tau-bench": 1},
     "inspect_ai": {"inspect-ai": 44},

@@ -193,9 +193,29 @@ def test_parallel_calls_are_no_fork() -> None:
 def test_lines_copied_into_a_resumed_session_are_not_told_twice() -> None:
     first = [claude_line(1, "user", "Start"), claude_line(2, "assistant", [text("Ready")])]
     copied = [{**line, "sessionId": "s2"} for line in first]
-    old, new = traces(*first, *copied, claude_line(3, "user", "Go on", sessionId="s2"))
-    assert [[span.output for span in trace.spans] for trace in (old, new)] == [["Start", "Ready"], ["Go on"]]
-    assert (new.external_id, new.task) == ("s2", "Go on")
+    (one,) = traces(*first, *copied, claude_line(3, "user", "Go on", sessionId="s2"))
+    assert [span.output for span in one.spans] == ["Start", "Ready", "Go on"]
+    assert (one.external_id, one.task) == ("s2", "Start")
+
+
+def test_a_session_resumed_behind_lines_of_the_old_id_is_one_trace_with_the_old_one(tmp_path: Path) -> None:
+    first = [claude_line(1, "user", "Start"), claude_line(2, "assistant", [text("Ready")])]
+    summary = {"type": "system", "uuid": "x", "parentUuid": "u2", "sessionId": "a2"}
+    later = [summary, claude_line(3, "user", "Go on", sessionId="a2", parentUuid="x")]
+    (tmp_path / "s1.jsonl").write_bytes(lines(*first))
+    (tmp_path / "a2.jsonl").write_bytes(lines(*first, *later))
+    for number, names in enumerate((["s1.jsonl", "a2.jsonl"], ["a2.jsonl", "s1.jsonl"])):
+        with Store.open(tmp_path / f"{number}.duckdb") as store:
+            for name in names:
+                store.add_traces("corpus", ingest.load([tmp_path / name], corpus="corpus").traces)
+            (trace,) = store.traces("corpus")
+        assert [span.output for span in trace.spans] == ["Start", "Ready", "Go on"]
+
+
+def test_a_session_resumed_from_an_earlier_line_stays_apart() -> None:
+    first = [claude_line(1, "user", "Start"), claude_line(2, "assistant", [text("Ready")]), claude_line(3, "user", "A")]
+    old, new = traces(*first, claude_line(4, "user", "B", sessionId="s2", parentUuid="u2"))
+    assert [[span.output for span in trace.spans] for trace in (old, new)] == [["Start", "Ready", "A"], ["B"]]
 
 
 def test_a_grown_copy_of_a_session_is_growth_and_no_second_trace(tmp_path: Path) -> None:
@@ -342,4 +362,4 @@ def test_the_other_real_sessions(corpora: Path) -> None:
     assert (len(sessions.traces), len(agents), sum(len(trace.spans) for trace in agents)) == (9, 5, 249)
     assert all(trace.task for trace in agents)
     forks = ingest.load([folder / "fixtures" / "dag_fork.jsonl"], corpus="corpus")
-    assert [(trace.external_id, len(trace.spans)) for trace in forks.traces] == [("s1", 5), ("s2", 3), ("s3", 3)]
+    assert [(trace.external_id, len(trace.spans)) for trace in forks.traces] == [("s2", 8), ("s3", 3)]

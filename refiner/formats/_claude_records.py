@@ -30,6 +30,10 @@ class Turn:
     record: dict[str, Any]
 
 
+Groups = dict[tuple[str, str], list[Turn]]
+"""Turns by session and sub-agent."""
+
+
 @dataclass(slots=True)
 class Ending:
     """What the last line of `claude -p` states about its run."""
@@ -110,8 +114,28 @@ class Records:
         groups: dict[tuple[str, str], list[Turn]] = defaultdict(list)
         for turn in self.turns:
             groups[turn.session, turn.agent].append(turn)
-        for (session, agent), turns in groups.items():
+        for (session, agent), turns in self._resumed(groups).items():
             yield from self._branches(session, agent, turns)
+
+    def _resumed(self, groups: Groups) -> Groups:
+        """The groups, a session that goes on under a new id after the last line of another one joined with that one."""
+        owners = {turn.uuid: key for key, turns in groups.items() for turn in turns if turn.uuid}
+        joined: Groups = {}
+        for key, turns in groups.items():
+            above = self._above(turns[0].parent, owners)
+            before = owners.get(above, key)
+            goes_on = not key[1] and not before[1] and before in joined and joined[before][-1].uuid == above
+            joined[key] = [*joined.pop(before), *turns] if goes_on else turns
+            owners |= {turn.uuid: key for turn in joined[key] if turn.uuid}
+        return joined
+
+    def _above(self, uuid: str, owners: dict[str, tuple[str, str]]) -> str:
+        """The nearest line with a message that a line hangs on, itself included; empty when there is none."""
+        seen: set[str] = set()
+        while uuid and uuid not in owners and uuid not in seen:
+            seen.add(uuid)
+            uuid = self.parents.get(uuid, "")
+        return uuid
 
     def _branches(self, session: str, agent: str, turns: list[Turn]) -> Iterator[Run]:
         """The branch that was kept (its last prompt came last), and each that an edited prompt left behind."""
