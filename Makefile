@@ -68,6 +68,7 @@ WORKERS ?= auto
 test: check browser
 	@$(PY) -m pytest -n $(WORKERS) --maxprocesses 4 --dist loadgroup
 
+# All of them, or BENCH= one of those that `python -m tests.bench --help` names; several take minutes.
 bench: setup
 	@$(PY) -m tests.bench $(BENCH)
 

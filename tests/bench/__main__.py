@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import sys
@@ -23,12 +24,12 @@ BENCHES = (
 OUT = Path("build/bench")
 
 
-def main(names: list[str]) -> int:
-    wanted = [name.replace("-", "_") for name in names] or list(BENCHES)
-    unknown = [name for name in wanted if name not in BENCHES]
-    if unknown:
-        print(f"unknown bench {', '.join(unknown)}; choose from {', '.join(BENCHES)}", file=sys.stderr)
-        return 2
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=f"Benches: {', '.join(BENCHES)}.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the benches to run; all of them without a name")
+    wanted = [name.replace("-", "_") for name in parser.parse_args(arguments).names] or list(BENCHES)
+    if unknown := [name for name in wanted if name not in BENCHES]:
+        parser.error(f"unknown bench {', '.join(unknown)}; choose from {', '.join(BENCHES)}")
     for name in wanted:
         rows = importlib.import_module(f"tests.bench.bench_{name}").run()
         OUT.mkdir(parents=True, exist_ok=True)
