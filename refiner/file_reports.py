@@ -46,6 +46,16 @@ def skipped_words(skipped: Sequence[BadRecord]) -> list[str]:
     return [f"Not read: {_few(names)}: {reason}." for reason, names in sorted(kinds.items())]
 
 
+def copied_words(copies: Sequence[tuple[str, str]]) -> str:
+    """A sentence on traces that were copies of others: the ids they had, with the ids of the traces that they are."""
+    copy, kept = copies[0]
+    count = "1 trace is a copy" if len(copies) == 1 else f"{len(copies):,} traces are copies"
+    return (
+        f"{count} of others that are here under another id and count as these, with the labels given for either id: "
+        f"for example, {copy} is {kept}."
+    )
+
+
 def _few(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

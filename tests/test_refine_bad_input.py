@@ -117,6 +117,16 @@ def test_a_repeated_trace_counts_once(clean: Path, tmp_path: Path) -> None:
     assert read(tmp_path / "out", "run.json")["inputs"]["copies"] == 5
 
 
+def test_a_session_that_was_copied_under_another_id_counts_once_and_is_named(clean: Path, tmp_path: Path) -> None:
+    corpus = workbook()
+    first = {**corpus.traces[0], "meta": {"begins_with": "u1"}}
+    copied = replace(corpus, traces=(first, {**first, "trace_id": "zz-copy"}, *corpus.traces[1:]))
+    assert refine(copied, tmp_path).code == 0
+    assert same_skill_and_changes(tmp_path / "out", clean)
+    warnings = read(tmp_path / "out", "run.json")["inputs"]["warnings"]
+    assert [words for words in warnings if f"zz-copy is {first['trace_id']}" in words]
+
+
 def test_a_grown_trace_replaces_what_it_grew_from(clean: Path, tmp_path: Path) -> None:
     corpus = workbook()
     begun = tuple({**one, "spans": one["spans"][:2]} for one in corpus.traces[3:9])

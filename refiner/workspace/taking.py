@@ -10,7 +10,7 @@ from pathlib import Path
 
 from refiner import codec, folders, ingest, labels, registry, walking
 from refiner.errors import LabelError
-from refiner.file_reports import skipped_words
+from refiner.file_reports import copied_words, skipped_words
 from refiner.labels import LabelFile
 from refiner.types import BadRecord
 from refiner.unpacking import Limits, Unpacked
@@ -155,16 +155,7 @@ class Taking:
             return report
         names = {card.trace_id: card.external_id for card in self.digests.of(entry.id).cards}
         copies = tuple(sorted((copy, names[kept]) for copy, kept in read.copied.items()))
-        return replace(report, copies=copies, warnings=(*report.warnings, _copied_words(copies)))
-
-
-def _copied_words(copies: Sequence[tuple[str, str]]) -> str:
-    copy, kept = copies[0]
-    count = "1 trace is a copy" if len(copies) == 1 else f"{len(copies):,} traces are copies"
-    return (
-        f"{count} of others that are here under another id and count as these, with the labels given for either id: "
-        f"for example, {copy} is {kept}."
-    )
+        return replace(report, copies=copies, warnings=(*report.warnings, copied_words(copies)))
 
 
 def _report(
