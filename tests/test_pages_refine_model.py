@@ -184,6 +184,21 @@ def calls_on_the_button(app: AppTest) -> int:
     return int(app.button(key="start").label.partition("about ")[2].partition(" calls")[0].replace(",", ""))
 
 
+def test_an_embedding_endpoint_of_the_environment_is_priced_with_the_offline_analyst_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stub: StubModel
+) -> None:
+    named = {"EMBEDDING_BASE_URL": stub.url, "EMBEDDING_MODEL": "text-embedding-3-small", "EMBEDDING_API_KEY": KEY}
+    desk = Workspace.open(tmp_path / "embedding.duckdb", clock=Clock(), environ=named)
+    fill(desk, small())
+    app = open_app(monkeypatch, desk, "refine", corpus="own")
+    assert "about 1 call, about 0.00 USD" in app.button(key="start").label
+    assert {"set_max_cost", "set_max_tokens", f"agree_{host(stub)}"} <= keys_of(app)
+    agreed(app, stub).button(key="start").click().run()
+    ended(app, desk)
+    assert len(stub.embedded) == 2 and "Spent: 2 calls" in words(app) and "Embeddings" in words(app)
+    desk.close()
+
+
 def test_money_is_not_limited_where_no_price_is_known(app: AppTest, stub: StubModel) -> None:
     with_model(app, stub)
     assert "set_max_cost" not in keys_of(app) and "set_max_tokens" in keys_of(app)

@@ -41,7 +41,7 @@ def _estimate(card: CorpusCard, estimate: Estimate, reader: model.Chosen, chosen
         return
     cards.sentences(estimate.warnings)
     cards.metrics(_numbers(estimate, reader))
-    limits = _limits(estimate) if reader.model else {}
+    limits = _limits(estimate) if reader.model or estimate.calls else {}
     agreed = _agreed(estimate)
     kind = "secondary" if again else "primary"
     st.button(
@@ -56,7 +56,7 @@ def _numbers(estimate: Estimate, reader: model.Chosen) -> dict[str, object]:
         "passing traces": f"{estimate.passing:,}",
         "tasks held out": f"{estimate.held_out_tasks:,}",
     }
-    if not reader.model:
+    if not reader.model and not estimate.calls:
         return {**numbers, "on this machine": f"about {duration(estimate.seconds)}"}
     numbers |= {"requests" if reader.by_hand else "calls": f"about {estimate.calls:,}"}
     numbers |= {"tokens": f"about {rounded(estimate.tokens):,}"}
@@ -105,7 +105,7 @@ def _agreed(estimate: Estimate) -> bool:
 
 def _words(estimate: Estimate, reader: model.Chosen, limits: dict[str, Any]) -> str:
     traces = count(estimate.failing + estimate.passing, "trace")
-    if not reader.model:
+    if not reader.model and not estimate.calls:
         return f"Refine {traces}, about {duration(estimate.seconds)}"
     asked = count(estimate.calls, "request" if reader.by_hand else "call")
     parts = [f"Refine {traces}", f"about {asked}"]
