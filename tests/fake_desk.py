@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
 
 from pages._ui import session, style
-from refiner.conversation_views import CutReport
+from refiner.conversation_views import CutJob, CutReport
 from refiner.errors import ConfigError, RefinerError
 from refiner.evidence_views import GateJob, GateView
 from refiner.job_views import Arrived, FailureRow, JobView, RefinementCard, StageView
@@ -115,6 +115,7 @@ class FakeDesk:
         self.ingested = IngestReport(accepted=3, files=(FileRow("runs.jsonl", "canonical", 3, 0),))
         self.calls: list[tuple[Any, ...]] = []
         self.refusals: dict[str, RefinerError] = {}
+        self.cut: CutJob | None = None
         self.waiting: list[SuggestionRow] = []
         self.arrivals: tuple[Arrived, ...] = ()
         self.name = "ada"
@@ -224,6 +225,12 @@ class FakeDesk:
         self._command("cut_conversations", name)
         self.views[f"{name} episodes"] = corpus_view(f"{name} episodes", statuses={"unknown": 3})
         return CutReport(f"{name} episodes", 1, 1, 1, {"no reaction": 2}, 2)
+
+    def cut_job(self, name: str) -> CutJob | None:
+        return self.cut
+
+    def cancel_cut(self, name: str) -> None:
+        self._command("cancel_cut", name)
 
     def read_skill(self, uploads: Sequence[Upload]) -> dict[str, bytes]:
         return {one.name: one.data.read() for one in uploads}

@@ -266,7 +266,7 @@ def test_a_hand_off_is_downloaded_answered_and_uploaded(
     monkeypatch.setattr(handoff.cards, "notice", lambda kind, said: taken.append((kind, said)))
     given = io.BytesIO(held.getvalue())
     given.name = "replies.zip"
-    handoff.take_in(desk.job(refinement), [given], lambda: desk.resume(refinement))
+    handoff.take_in([given], handoff.of(desk.job(refinement), lambda: desk.resume(refinement)))
     assert desk.wait(60)
     assert taken == [("done", "24 files of replies taken in; it goes on.")]
     job = desk.job(refinement)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -10,10 +12,9 @@ from pages._ui import cards, keys, session
 from pages._ui.text import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from refiner.job_views import JobView
     from refiner.model_views import Asks
+    from refiner.views import Upload
 
 GENERATION = "replies_generation"
 
@@ -21,10 +22,25 @@ GENERATION = "replies_generation"
 def draw(job: JobView) -> None:
     """What to do while replies are waited for; nothing for any other refinement."""
     if job.asks is not None and job.asks.stopped == "waiting":
-        panel(job, job.asks, "Resume", lambda: session.workspace().resume(job.refinement_id, keys.of(job.asks)))
+        panel(job.asks, "Resume", of(job, lambda: session.workspace().resume(job.refinement_id, keys.of(job.asks))))
 
 
-def panel(job: JobView, asks: Asks, button: str, go_on: Callable[[], None]) -> None:
+@dataclass(frozen=True, slots=True)
+class Post:
+    """Where requests come from, where replies go, and what goes on once they are there."""
+
+    requests: Callable[[], bytes]
+    answer: Callable[[Upload], int]
+    go_on: Callable[[], None]
+
+
+def of(job: JobView, go_on: Callable[[], None]) -> Post:
+    """The requests and replies of a refinement."""
+    desk, name = session.workspace(), job.refinement_id
+    return Post(lambda: desk.requests(name), lambda upload: desk.answer(name, upload), go_on)
+
+
+def panel(asks: Asks, button: str, post: Post) -> None:
     """Requests to take away and replies to bring back; then it goes on by itself. `button` goes on by hand."""
     cards.card(
         "say",
@@ -35,7 +51,7 @@ def panel(job: JobView, asks: Asks, button: str, go_on: Callable[[], None]) -> N
     generation = st.session_state.get(GENERATION, 0)
     with st.container(key="handoff", horizontal=True, vertical_alignment="top", gap="small"):
         st.download_button(
-            f"Download {count(asks.waiting, 'request')}", session.workspace().requests(job.refinement_id),
+            f"Download {count(asks.waiting, 'request')}", post.requests(),
             "requests.zip", "application/zip", key="handoff_requests", type="primary", on_click="ignore",
             icon=":material/download:",
         )  # fmt: skip
@@ -44,17 +60,17 @@ def panel(job: JobView, asks: Asks, button: str, go_on: Callable[[], None]) -> N
         )
     if files:
         st.session_state[GENERATION] = generation + 1
-        take_in(job, files, go_on)
+        take_in(files, post)
         st.rerun()
 
 
-def take_in(job: JobView, files: list[Any], go_on: Callable[[], None]) -> None:
+def take_in(files: list[Any], post: Post) -> None:
     """Takes the replies in and goes on; a file that is no reply is named and left."""
     from refiner.views import Upload
 
-    found = [cards.attempt(session.workspace().answer, job.refinement_id, Upload(one.name, one)) for one in files]
+    found = [cards.attempt(post.answer, Upload(one.name, one)) for one in files]
     taken = sum(one.value for one in found if one)
     if not taken:
         cards.notice("warn", "None of these files holds a reply. Each reply is a file ID.json named like its request.")
-    elif cards.attempt(go_on):
+    elif cards.attempt(post.go_on):
         cards.notice("done", f"{count(taken, 'file')} of replies taken in; it goes on.")

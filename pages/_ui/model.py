@@ -59,29 +59,34 @@ def named() -> str:
 
 
 def choose(corpus: str) -> Chosen:
-    """The choice of the analyst, and all that a model needs once it is chosen."""
+    """The choice of the analyst of a refinement, and all that a model needs once it is chosen."""
     analyst = st.segmented_control(
         "Analyst", [OFFLINE, MODEL], default=OFFLINE, required=True, key="set_analyst", persist_state="session"
     )
     if analyst != MODEL:
         cards.line("The offline analyst counts what recurs and contrasts. It needs no key and sends nothing anywhere.")
         return Chosen({}, keys.given(""))
+    return asked(corpus)
+
+
+def asked(corpus: str, *, reading: bool = False) -> Chosen:
+    """All that a model needs; `reading`: it only reads conversations, so nothing of a refinement is chosen."""
     try:
         defaults = session.workspace().model_defaults()
     except RefinerError as error:
         return Chosen({"analyst": "model"}, keys.given(""), str(error))
     with st.container(key="model", border=True):
-        return _model(corpus, defaults)
+        return _model(corpus, defaults, reading)
 
 
-def _model(corpus: str, defaults: ModelDefaults) -> Chosen:
+def _model(corpus: str, defaults: ModelDefaults, reading: bool) -> Chosen:
     left, right = st.columns(2)
     with left:
         way = st.segmented_control(
             "Answered by", [ENDPOINT, HANDOFF], default=ENDPOINT, required=True, key="set_way", persist_state="session"
         )
     with right:
-        preset = st.segmented_control(
+        preset = STANDARD if reading else st.segmented_control(
             "Way of working", [STANDARD, PAPER], default=STANDARD, required=True, key="set_preset",
             persist_state="session", help="As published: the published method, for comparison. It rewrites the file.",
         )  # fmt: skip
@@ -90,10 +95,10 @@ def _model(corpus: str, defaults: ModelDefaults) -> Chosen:
         settings["transport"] = "handoff"
         cards.line(BY_HAND)
     else:
-        settings |= _endpoint(defaults)
+        settings |= _endpoint(defaults, gate=not reading)
     if preset == PAPER:
         settings |= {"preset": "paper", **_embedding(defaults)}
-    settings |= _more(preset)
+    settings |= {} if reading else _more(preset)
     chosen = Chosen(settings, keys.given(*_hosts(settings)), _missing(settings))
     if way == ENDPOINT or preset == PAPER:
         _test(corpus, chosen)
@@ -104,7 +109,7 @@ def _hosts(settings: dict[str, Any]) -> tuple[str, str]:
     return keys.host_of(settings.get("base_url", "")), keys.host_of(settings.get("embedding_base_url", ""))
 
 
-def _endpoint(defaults: ModelDefaults) -> dict[str, Any]:
+def _endpoint(defaults: ModelDefaults, *, gate: bool) -> dict[str, Any]:
     """Address, key, models. There is no default address: what stands there comes from this machine's settings."""
     left, right = st.columns(2)
     with left:
@@ -112,8 +117,8 @@ def _endpoint(defaults: ModelDefaults) -> dict[str, Any]:
         model = _text("Model", "model", defaults.model, "its name, as the endpoint lists it")
     with right:
         keys.field(keys.MODEL, keys.host_of(url), "set", environment=defaults.key)
-        gate = _text("Another model for the evidence gate", "gate_model", defaults.gate_model, "the same model")
-    given = {"base_url": url, "model": model, "gate_model": gate}
+        other = _text("Another model for the evidence gate", "gate_model", defaults.gate_model, "") if gate else ""
+    given = {"base_url": url, "model": model, "gate_model": other}
     return {name: value for name, value in given.items() if value}
 
 

@@ -29,6 +29,11 @@ def draw(job: JobView, names: Mapping[str, str]) -> None:
         cards.table(HEADS, [*rows, ("Total", *_cells(usage, usage))], numbers=(1, 2, 3, 4))
     if words := untold_words(usage):
         cards.line(words)
+    taken_out(usage)
+
+
+def taken_out(usage: Mapping[str, Any]) -> None:
+    """What was redacted, by kind."""
     if usage["redacted"]:
         kinds = ", ".join(f"{number:,} {kind}" for kind, number in usage["redacted"].items())
         cards.line(f"Taken out before anything was sent: {kinds}.")

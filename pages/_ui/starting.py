@@ -41,8 +41,8 @@ def _estimate(card: CorpusCard, estimate: Estimate, reader: model.Chosen, chosen
         return
     cards.sentences(estimate.warnings)
     cards.metrics(_numbers(estimate, reader))
-    limits = _limits(estimate) if reader.model or estimate.calls else {}
-    agreed = _agreed(estimate)
+    limits = limited(estimate) if reader.model or estimate.calls else {}
+    agreed = agreed_to(estimate)
     kind = "secondary" if again else "primary"
     st.button(
         _words(estimate, reader, limits), key="start", type=kind, icon=":material/play_arrow:", disabled=not agreed,
@@ -58,7 +58,12 @@ def _numbers(estimate: Estimate, reader: model.Chosen) -> dict[str, object]:
     }
     if not reader.model and not estimate.calls:
         return {**numbers, "on this machine": f"about {duration(estimate.seconds)}"}
-    numbers |= {"requests" if reader.by_hand else "calls": f"about {estimate.calls:,}"}
+    return {**numbers, **asked_numbers(estimate, reader)}
+
+
+def asked_numbers(estimate: Estimate, reader: model.Chosen) -> dict[str, object]:
+    """What asking a model takes: calls, tokens, money, time."""
+    numbers: dict[str, object] = {"requests" if reader.by_hand else "calls": f"about {estimate.calls:,}"}
     numbers |= {"tokens": f"about {rounded(estimate.tokens):,}"}
     if reader.by_hand:
         return numbers
@@ -73,7 +78,7 @@ def rounded(number: int) -> int:
     return int(float(f"{number:.2g}"))
 
 
-def _limits(estimate: Estimate) -> dict[str, Any]:
+def limited(estimate: Estimate) -> dict[str, Any]:
     """Where it stops between two calls: in money when the price is known, in tokens always."""
     with st.container(key="limits", horizontal=True, vertical_alignment="bottom", gap="small"):
         found: dict[str, Any] = {}
@@ -93,7 +98,7 @@ def _limits(estimate: Estimate) -> dict[str, Any]:
     return found
 
 
-def _agreed(estimate: Estimate) -> bool:
+def agreed_to(estimate: Estimate) -> bool:
     """Whether text of traces may go to every host that would get some; asked once a host."""
     if not estimate.unasked:
         return True
@@ -107,15 +112,20 @@ def _words(estimate: Estimate, reader: model.Chosen, limits: dict[str, Any]) -> 
     traces = count(estimate.failing + estimate.passing, "trace")
     if not reader.model and not estimate.calls:
         return f"Refine {traces}, about {duration(estimate.seconds)}"
+    return ", ".join([f"Refine {traces}", *asked_words(estimate, reader, limits)])
+
+
+def asked_words(estimate: Estimate, reader: model.Chosen, limits: dict[str, Any]) -> list[str]:
+    """The same for a button, with the limits."""
     asked = count(estimate.calls, "request" if reader.by_hand else "call")
-    parts = [f"Refine {traces}", f"about {asked}"]
+    parts = [f"about {asked}"]
     if estimate.money is not None and not reader.by_hand:
         parts.append(f"about {estimate.money:.2f} {estimate.currency}")
     if "max_cost" in limits:
         parts.append(f"at most {limits['max_cost']:.2f} {estimate.currency}")
     if "max_tokens_total" in limits:
         parts.append(f"at most {limits['max_tokens_total']:,} tokens")
-    return ", ".join(parts)
+    return parts
 
 
 def _start(name: str, chosen: dict[str, Any], keys: Keys, unasked: tuple[str, ...]) -> None:

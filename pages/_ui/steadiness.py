@@ -78,7 +78,7 @@ def _stands(job: JobView, at: GateJob) -> None:
                 "Stop asking", key="gate_cancel", icon=":material/stop:", on_click=cancel, args=(job.refinement_id,)
             )
     elif at.asks is not None:
-        handoff.panel(job, at.asks, "Ask the gate again", lambda: _start(job))
+        handoff.panel(at.asks, "Ask the gate again", handoff.of(job, lambda: _start(job)))
     else:
         cards.card("error" if at.status == "failed" else "say", at.words, "The gate was not asked to the end")
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._ui import cards, session
+from pages._ui import cards, cutting, session
 from pages._ui.text import count
 
 if TYPE_CHECKING:
     from refiner.conversation_views import CutReport
 
+PHRASES, MODEL = "Phrases", "A language model"
 SKIPPED = {"no reaction": "nobody reacted to", "no step": "the agent did nothing for"}
 
 
@@ -29,25 +30,32 @@ def draw(name: str) -> None:
             ("The outcomes", "are suggestions: you accept or dismiss each before anything is learned"),
         ]
     )
-    if st.button("Cut into episodes", key="talks_cut", type="primary", icon=":material/content_cut:"):
-        with st.spinner("Reading the conversations"):
-            done = cards.attempt(session.workspace().cut_conversations, name)
-        if done:
-            for kind, words in _said(done.value):
-                cards.notice(kind, words)
-            session.put(corpus=done.value.corpus, refinement=None, change=None, trace=None, view="suggested")
-        st.rerun()
+    if not cutting.standing(name):
+        _ways(name)
     cards.line(
         "The attempts go into a corpus of their own; this one stays as it is. Again later adds only what is new."
     )
 
 
-def _said(report: CutReport) -> list[tuple[cards.Kind, str]]:
+def _ways(name: str) -> None:
+    """Phrases or a model, and the button of the chosen one."""
+    way = st.segmented_control("Read by", [PHRASES, MODEL], default=PHRASES, required=True, key="talks_way",
+                               persist_state="session")  # fmt: skip
+    if way == MODEL:
+        cutting.offer(name)
+        return
+    cards.line("Phrases of correction and thanks are looked for on this machine; nothing is understood.")
+    if st.button("Cut into episodes", key="talks_cut", type="primary", icon=":material/content_cut:"):
+        with st.spinner("Reading the conversations"):
+            done = cards.attempt(session.workspace().cut_conversations, name)
+        if done:
+            for kind, words in said(done.value):
+                cards.notice(kind, words)
+            session.put(corpus=done.value.corpus, refinement=None, change=None, trace=None, view="suggested")
+        st.rerun()
+
+
+def said(report: CutReport) -> list[tuple[cards.Kind, str]]:
     """What was found, and what was left out."""
-    total = report.failing + report.passing
-    found = (
-        f"{count(total, 'attempt')} in {count(report.conversations, 'conversation')}: {report.failing} seem to have "
-        f"failed and {report.passing} passed; {report.added} are new."
-    )
     left = [f"{count(number, 'request')} {SKIPPED.get(reason, reason)}" for reason, number in report.skipped.items()]
-    return [("done", found), *([("say", f"Left out: {', '.join(left)}.")] if left else [])]
+    return [("done", cutting.found(report)), *([("say", f"Left out: {', '.join(left)}.")] if left else [])]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from refiner import episodes
 from refiner.conversation_views import CutReport
 from refiner.errors import ConfigError
+from refiner.types import Trace
 from refiner.workspace.corpora import Corpora, Entry
 
 
@@ -17,13 +19,20 @@ class Conversations:
 
     corpora: Corpora
 
+    def of(self, entry: Entry) -> list[Trace]:
+        """The traces in which a user speaks."""
+        return [trace for trace in self.corpora.room.store.traces(entry.id) if episodes.is_conversation(trace)]
+
     def cut(self, entry: Entry) -> CutReport:
-        """Cuts every conversation and keeps the attempts in a corpus beside this one; doing it again adds what is new.
+        """Cuts every conversation by phrases and keeps the attempts; doing it again adds what is new.
 
         Raises ConfigError when no user speaks, or none says how an attempt went.
         """
+        return self.keep(entry, [episodes.cut(trace) for trace in self.of(entry)])
+
+    def keep(self, entry: Entry, cuts: Sequence[episodes.Cut]) -> CutReport:
+        """Keeps the attempts of conversations in a corpus beside theirs. Raises ConfigError when there is none."""
         store = self.corpora.room.store
-        cuts = [episodes.cut(trace) for trace in store.traces(entry.id) if episodes.is_conversation(trace)]
         skipped = Counter(one.reason for cut in cuts for one in cut.skipped)
         if not any(cut.episodes for cut in cuts):
             raise ConfigError(_nothing(entry, len(cuts)))

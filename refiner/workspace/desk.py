@@ -22,6 +22,7 @@ from refiner.workspace.asking import Asking
 from refiner.workspace.conversation_desk import ConversationDesk
 from refiner.workspace.conversations import Conversations
 from refiner.workspace.corpora import Corpora
+from refiner.workspace.cutting import READING, Cutting
 from refiner.workspace.deciding import Deciding
 from refiner.workspace.digest import Digests
 from refiner.workspace.evidence import Evidence
@@ -72,6 +73,8 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
         beside = Worker(lambda name, error: self._measuring.lost(name, error), BUSY)
         self._measuring = Measuring(self._reports, self._running, beside)
         self._gates = Gates(self._reports, self._measuring)
+        reading = Worker(lambda name, error: self._cutting.lost(name, error), READING)
+        self._cutting = Cutting(planner, self._conversations, reading)
         self._evidence = Evidence(self._corpora, self._reports)
         self._exporting = Exporting(room, self._deciding, self._seal, self._ledgers, self._gates, self._evidence)
 
@@ -84,6 +87,7 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
 
     def close(self) -> None:
         """Stops the job at work after its step (it can be resumed), and lets the file go. Closing twice is fine."""
+        self._cutting.close()
         self._measuring.close()
         self._running.close()
         self._room.store.close()
@@ -119,6 +123,8 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
             raise ConfigError(f'a refinement of "{name}" is running; cancel it first')
         if any(self._reports.corpus(one) == entry.id for one in self._measuring.at_work):
             raise ConfigError(f'a gate of "{name}" is being asked again; cancel that first')
+        if entry.id in self._cutting.at_work:
+            raise ConfigError(f'the conversations of "{name}" are being read; stop that first')
         self._corpora.remove(name)
 
     def corpus(self, name: str) -> CorpusView:
@@ -257,7 +263,7 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits until no job is at work; False when that took longer. For scripts and tests; pages poll `job`."""
-        return self._worker.join(seconds) and self._measuring.worker.join(seconds)
+        return all(one.join(seconds) for one in (self._worker, self._measuring.worker, self._cutting.worker))
 
     def refinements(self, name: str) -> list[RefinementCard]:
         """The refinements of a corpus, newest first."""

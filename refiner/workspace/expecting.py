@@ -1,4 +1,4 @@
-"""What a refinement is expected to take of models and embedding endpoints, before it starts. Asks nobody."""
+"""What is expected to be taken of models and embedding endpoints, before anything starts. Asks nobody."""
 
 from __future__ import annotations
 
@@ -62,6 +62,20 @@ def _asked(config: RefineConfig, sizes: Sequence[int]) -> list[Planned]:
         Planned("judged_contrast", config.gate_model or model, blind, read, _REPLY // 4),
         Planned("merge", model, 1, proposal, 2 * _REPLY),
     ]
+
+
+def reading_of(config: RefineConfig, sizes: Sequence[int]) -> dict[str, Any]:
+    """What cutting conversations of these many tokens is expected to take, with the currency and date of the prices."""
+    from refiner.transports.cost import Planned, forecast
+    from refiner.transports.prices import load
+
+    prices, most = load(), max(config.window - _PROMPT - 4 * _REPLY, 1_000)
+    calls = sum(-(-size // most) or 1 for size in sizes)
+    prompt = sum(sizes) // max(calls, 1) + _PROMPT
+    found = forecast([Planned("episodes", config.model or "", calls, prompt, _REPLY)], prices)["episodes"]
+    cost = None if found.money is None else round(found.money, 4)
+    told = {"currency": prices.currency, "prices_of": prices.date}
+    return {"calls": found.calls, "tokens": found.tokens, "cost": cost, **told}
 
 
 def expected_words(config: RefineConfig, expected: dict[str, Any]) -> str:

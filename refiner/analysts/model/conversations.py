@@ -59,6 +59,16 @@ def cut(caller: Caller, settings: Settings, trace: Trace) -> Cut:
     return of_pieces(trace, list(_pieces(turns, told)))
 
 
+def size_of(trace: Trace) -> int:
+    """About how many tokens of a conversation are sent: words of the user, names of calls, last words of the agent."""
+    return sum(_size(turn) for turn in turns_of(trace))
+
+
+def _size(turn: Turn) -> int:
+    names = sum(len(span.name) for span in turn.steps[:_CALLS]) // 4
+    return min(len(turn.text) // 4, _SAID) + min(len(turn.answer) // 4, _ANSWER) + names + 10
+
+
 def _parts(caller: Caller, settings: Settings, turns: Sequence[Turn]) -> list[_Part]:
     """As many turns at a time as the window takes; the last of a part is the first of the next."""
     most = room(settings.window, prompts.load(SYSTEM).text, prompts.load(PROMPT).text)
