@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import combinations
 
 import pytest
 
 from refiner import merge
 from refiner.gate.verdict import ENOUGH_TASKS
 from refiner.reporting.html import html_report
+from refiner.reporting.map_svg import side_svg
 from refiner.reporting.report import Inputs, Report
 from refiner.reporting.tree import tree
 from refiner.snapshot import take
@@ -254,6 +256,17 @@ def test_groups_differ_in_shape_and_not_in_colour_alone(made: Report) -> None:
     )
     shapes = dict(re.findall(r'<path class="m (g\d)" d="M[\d.]+ [\d.]+([^"]*)"', page))
     assert len(shapes) == len(ids) == len(set(shapes.values()))
+
+
+def test_numbers_of_groups_that_lie_together_do_not_cover_each_other(made: Report) -> None:
+    crowd = tuple(MapPoint(str(at), at % 3 / 100, at // 3 / 100) for at in range(8))
+    away = (MapPoint("away", 9.0, 9.0),)
+    clusters = tuple(Cluster("failure", "cluster", one, (one,), (1.0,), one, (), 1) for one in map(str, range(8)))
+    drawn = replace(made.clusterings[0], clusters=clusters, unclustered=("away",), picture=crowd + away)
+    spots = re.findall(r'<text class="tag" x="([\d.]+)" y="([\d.]+)">\d</text>', side_svg(drawn, {}))
+    places = [(float(x), float(y)) for x, y in spots]
+    assert len(places) == 8
+    assert all(abs(x - u) >= 10.9 or abs(y - v) >= 11.9 for (x, y), (u, v) in combinations(places, 2))
 
 
 def test_without_a_review_it_shows_the_automatic_merge_decided_by_nobody(made: Report) -> None:

@@ -18,12 +18,19 @@ SVG_LIMIT: Final = 5_000
 """Up to here points are SVG elements; above they are drawn by WebGL, one context a figure."""
 SAMPLE: Final = 20_000
 HEIGHT: Final = 440
-_WIDTH, _MARGIN, _LETTER, _LINE = 430, 0.09, 6.4, 13
+_WIDTH, _MARGIN, _LETTER, _LINE, _RING = 390, 0.09, 6.4, 13, 9
+"""Pixels: `_WIDTH` is a picture on a laptop; on a wider screen names only get more room."""
 _NEAR: Final = 2_000
 _SHORT: Final = 5
 """A name without its theme is worth a label over this many points."""
 _Area = tuple[float, float, float, float]
-_PLACES: Final = ("top center", "bottom center", "middle right", "middle left")
+_PLACES: Final = tuple(
+    f"{up} {across}"
+    for up, across in (
+        *(("top", "center"), ("bottom", "center"), ("middle", "right"), ("middle", "left")),
+        *product(("top", "bottom"), ("right", "left")),
+    )
+)
 _GLYPHS: Final = {
     "circle": "●",
     "square": "■",
@@ -178,25 +185,33 @@ def _labels(
 ) -> list[tuple[str, str]]:
     """A text and a place for each group: name and theme where there is room, else the name, else nothing.
 
-    Groups with a proposal choose first, and of the free places the one over the fewest points. The table under the map
-    names those that found no room.
+    No name covers another one or the ring of another group. Groups with a proposal choose first, then larger ones, and
+    of the free places the one over the fewest points. The table under the map names those that found no room.
     """
+    rings = [_around(box.pixels(spot)) for spot in spots]
     taken: list[_Area] = []
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[int, tuple[str, str]] = {}
     near = points if len(points) <= _NEAR else ()
-    for group, spot in sorted(zip(groups, spots, strict=True), key=lambda pair: not pair[0].items):
+    for at in sorted(range(len(groups)), key=lambda one: not groups[one].items):
+        group = groups[at]
         theme = f"{group.name} {_short(group.theme)}".strip() if group.items else group.name
-        x, y = box.pixels(spot)
+        x, y = box.pixels(spots[at])
+        full = [*taken, *rings[:at], *rings[at + 1 :]]
         free = [
-            (_covered(area, near) + (_SHORT if text != theme else 0), at, text, place, area)
-            for at, (text, place) in enumerate(product(dict.fromkeys((theme, group.name)), _PLACES))
-            if _fits(area := _area(text, place, x, y), taken)
+            (_covered(area, near) + (_SHORT if text != theme else 0), order, text, place, area)
+            for order, (text, place) in enumerate(product(dict.fromkeys((theme, group.name)), _PLACES))
+            if _fits(area := _area(text, place, x, y), full)
         ]
         if free:
-            _, _, text, place, area = min(free)
+            *_, text, place, area = min(free)
             taken.append(area)
-            found[group.key] = (text, place)
-    return [found.get(group.key, ("", "top center")) for group in groups]
+            found[at] = (text, place)
+    return [found.get(at, ("", "top center")) for at in range(len(groups))]
+
+
+def _around(spot: tuple[float, float]) -> _Area:
+    x, y = spot
+    return x - _RING, y - _RING, x + _RING, y + _RING
 
 
 def _covered(area: _Area, points: Sequence[tuple[float, float]]) -> int:
@@ -213,12 +228,12 @@ def _short(theme: str, limit: int = 22) -> str:
 
 
 def _area(text: str, place: str, x: float, y: float) -> _Area:
-    width, gap = len(text) * _LETTER, 11
-    if place.endswith("center"):
-        top = y - gap - _LINE if place.startswith("top") else y + gap
-        return x - width / 2, top, x + width / 2, top + _LINE
-    left = x + gap if place.endswith("right") else x - gap - width
-    return left, y - _LINE / 2, left + width, y + _LINE / 2
+    """What a text covers beside a ring, as plotly places it: a corner place starts where the ring ends."""
+    up, across = place.split()
+    width, gap = len(text) * _LETTER + 4, _RING + 2
+    left = {"center": x - width / 2, "right": x + gap, "left": x - gap - width}[across]
+    top = {"middle": y - _LINE / 2, "top": y - gap - _LINE, "bottom": y + gap}[up]
+    return left, top, left + width, top + _LINE
 
 
 def _fits(area: _Area, taken: Sequence[_Area]) -> bool:

@@ -26,6 +26,8 @@ _PATHS = (
     "m0-5l4.8 3.5l-1.8 5.6h-6l-1.8-5.6z",
     "m-4.4-2.2l2.2-2.2l2.2 2.2l2.2-2.2l2.2 2.2l-2.2 2.2l2.2 2.2l-2.2 2.2l-2.2-2.2l-2.2 2.2l-2.2-2.2l2.2-2.2z",
 )
+_REACHES = (12.0, 20.0, 28.0)
+_AROUND = ((0, -1), (0, 1), (1, 0), (-1, 0), (0.8, -0.8), (-0.8, -0.8), (0.8, 0.8), (-0.8, 0.8))
 _SMALL = "m-2.4 0a2.4 2.4 0 1 0 4.8 0a2.4 2.4 0 1 0-4.8 0z"
 
 
@@ -74,14 +76,27 @@ def side_svg(clustering: Clustering, names: Mapping[str, str]) -> str:
     looks = {member: _look(at) for at, one in reversed(list(enumerate(groups))) for member in one.members}
     order = sorted(places, key=lambda trace_id: (looks.get(trace_id, ("", "", 0))[2], names.get(trace_id, trace_id)))
     marks = "".join(_mark(places[one], looks.get(one), names.get(one, one)) for one in order)
-    tags = "".join(
-        f'<text class="tag" x="{places[one.medoid][0]:.1f}" y="{places[one.medoid][1] - 8:.1f}">{at + 1}</text>'
-        for at, one in enumerate(groups[:SHAPES])
-        if one.medoid in places
-    )
+    tags = _tags([(at + 1, places[one.medoid]) for at, one in enumerate(groups[:SHAPES]) if one.medoid in places])
     words = f"Map of the {clustering.side} side: {plural(len(places), 'run')}, {plural(len(groups), 'group')}"
     head = f'<svg class="map" viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{attribute(words)}">'
     return f"{head}{marks}{tags}</svg>"
+
+
+def _tags(numbered: Sequence[tuple[int, tuple[float, float]]]) -> str:
+    """The numbers of the groups beside their middles, the larger group first; none lies on another one."""
+    taken: list[tuple[float, float]] = []
+    for _, (x, y) in numbered:
+        spots = [(x + right * reach, y + 4 + down * reach) for reach in _REACHES for right, down in _AROUND]
+        taken.append(next((spot for spot in spots if all(_apart(spot, one) for one in taken)), spots[0]))
+    return "".join(
+        f'<text class="tag" x="{x:.1f}" y="{y:.1f}">{number}</text>'
+        for (number, _), (x, y) in zip(numbered, taken, strict=True)
+    )
+
+
+def _apart(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two numbers of one digit do not touch."""
+    return abs(one[0] - other[0]) >= 11 or abs(one[1] - other[1]) >= 12
 
 
 def _look(at: int) -> tuple[str, str, int]:
