@@ -18,7 +18,7 @@ SVG_LIMIT: Final = 5_000
 """Up to here points are SVG elements; above they are drawn by WebGL, one context a figure."""
 SAMPLE: Final = 20_000
 HEIGHT: Final = 440
-_WIDTH, _MARGIN, _LETTER, _LINE, _RING = 390, 0.09, 6.4, 13, 9
+_WIDTH, _MARGIN, _LETTER, _LINE, _RING, _MARK = 390, 0.09, 6.4, 13, 9, 4
 """Pixels: `_WIDTH` is a picture on a laptop; on a wider screen names only get more room."""
 _NEAR: Final = 2_000
 _SHORT: Final = 5
@@ -216,7 +216,7 @@ def _around(spot: tuple[float, float]) -> _Area:
 
 def _covered(area: _Area, points: Sequence[tuple[float, float]]) -> int:
     left, top, right, bottom = area
-    return sum(left <= x <= right and top <= y <= bottom for x, y in points)
+    return sum(left - _MARK <= x <= right + _MARK and top - _MARK <= y <= bottom + _MARK for x, y in points)
 
 
 def _short(theme: str, limit: int = 22) -> str:

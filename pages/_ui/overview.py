@@ -12,7 +12,7 @@ from pages._ui.text import count
 if TYPE_CHECKING:
     from refiner.views import CorpusView
 
-ORIGINS = {"file": "named in the file", "text": "guessed from the request", "none": "each run for itself"}
+ORIGINS = {"file": "named in its file", "text": "guessed from the request", "none": "each run for itself"}
 
 
 def counts(view: CorpusView) -> None:
@@ -36,9 +36,10 @@ def draw(view: CorpusView) -> None:
         return
     counts(view)
     cards.sentences(view.warnings)
-    origins = ", ".join(f"{number:,} {ORIGINS.get(origin, origin)}" for origin, number in view.task_origins.items())
+    told = view.task_origins.items()
+    origins = ", ".join(f"{ORIGINS.get(one, one)} ({count(number, 'run')})" for one, number in told)
     rows = [
-        ("Tasks", origins),
+        ("The task of a run", origins),
         ("Tried more than once", count(view.tried_twice, "task")),
         ("Failures without feedback", f"{view.failures_without_feedback:,}"),
         ("Formats", _listed(view.formats)),
