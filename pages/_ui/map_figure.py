@@ -15,7 +15,10 @@ from pages._ui.text import esc
 from refiner.types import Clustering, MapPoint
 
 SVG_LIMIT: Final = 5_000
-"""Up to here points are SVG elements; above they are drawn by WebGL, one context a figure."""
+"""Up to here points are SVG elements; above they are drawn by WebGL, one context a figure.
+
+Names are SVG always: they are few, and WebGL is slow at text.
+"""
 SAMPLE: Final = 20_000
 HEIGHT: Final = 440
 _WIDTH, _MARGIN, _LETTER, _LINE, _RING, _MARK = 390, 0.09, 6.4, 13, 9, 4
@@ -111,7 +114,7 @@ def panel(
     ]
     at = {point.trace_id: point for point in points}
     rings = [group.colour if group.key in known else GREY for group in groups if group.cluster.medoid in at]
-    traces += _names(kind, groups, at, _box(points), ink, rings)
+    traces += _names(groups, at, _box(points), ink, rings)
     return Panel({"data": traces, "layout": _layout(_box(points))}, len(points), len(clustering.picture))
 
 
@@ -132,7 +135,7 @@ def _marks(kind: str, look: tuple[str, str], points: Sequence[MapPoint], hollow:
 
 
 def _names(
-    kind: str, groups: Sequence[Group], at: Mapping[str, MapPoint], box: _Box, ink: str, rings: list[str]
+    groups: Sequence[Group], at: Mapping[str, MapPoint], box: _Box, ink: str, rings: list[str]
 ) -> list[dict[str, Any]]:
     placed = [group for group in groups if group.cluster.medoid in at]
     if not placed:
@@ -143,7 +146,7 @@ def _names(
     marker["line"]["color"] = rings
     return [
         {
-            "type": kind,
+            "type": "scatter",
             "mode": "markers+text",
             "x": [spot.x for spot in spots],
             "y": [spot.y for spot in spots],
