@@ -172,7 +172,7 @@ def test_the_overview_counts_each_bucket_and_repeats_the_warnings(
         assert f"<b>{number}</b><span>{noun}</span>" in shown
     assert "No task was tried twice." in shown
     assert "run-4: two outcomes." in shown
-    assert "40 guessed from the request" in shown
+    assert "guessed from the request (40 runs)" in shown
 
 
 def test_an_empty_corpus_opens_on_the_upload(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
