@@ -41,6 +41,7 @@ def page() -> None:
     with left:
         skill_top.state(found)
         describing.draw(found)
+        describing.mend(found)
         view = _bar(found)
         if view == "rendered":
             skill_parts.rendered(found)

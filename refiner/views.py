@@ -203,7 +203,8 @@ class Item:
     an edit starts from. `similar`: a sentence when a change of the same behaviour and section was rejected before.
     `blocked`: a sentence when it cannot be accepted as it is; `releasable`: a reason with the code `released` helps.
     `seen`: somebody has acted on it before, even if that was undone. `place`: where in the skill; `intent`: one line.
-    `to_write`: no run asks for it, a person has to write its text: the description of a skill that starts from nothing.
+    `to_write`: no run asks for it, a person has to write its text: the description of a skill that has none.
+    `mends`: no run asks for it, it mends the front matter of the start skill.
     """
 
     change_id: str
@@ -222,6 +223,7 @@ class Item:
     blocked: str | None
     releasable: bool
     to_write: bool = False
+    mends: bool = False
 
 
 @dataclass(frozen=True, slots=True)

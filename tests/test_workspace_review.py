@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from corpus import RULE, call, lines, run, workbook
+from corpus import RULE, SKILL, call, lines, run, workbook
 from corpus import refiner as command
 from reviewing import added, report
 from rooms import Clock, Reviewer, fill, opened, refine, refined, upload
@@ -435,3 +435,35 @@ def test_counter_examples_stand_in_the_report_and_the_provenance(ada: Reviewer, 
     command("refine", *workbook().write(tmp_path / "in"), "--out", out)
     told = json.loads((out / "combined" / "provenance.json").read_text())["counter_examples"]
     assert told[item.change_id] == shown
+
+
+WRONG = "---\nname: Sheet_Work\nauthor: ann\nversion: 2\n---\n" + SKILL.split("---\n", 2)[2]
+
+
+def test_mistakes_of_the_start_skill_are_changes_of_their_own(tmp_path: Path) -> None:
+    path, refinement_id = refined(tmp_path, replace(workbook(), skill=WRONG))
+    clock = Clock()
+    ada = Reviewer(opened(path, clock), refinement_id, clock)
+    name, describe, keys = (item for item in ada.items() if item.mends)
+    assert describe.to_write and not any(item.in_skill for item in (name, describe, keys))
+    assert "author, version" in keys.intent and "sheet-work" in name.intent.lower()
+    assert ada.text(preview="automatic").startswith("---\nname: Sheet_Work\nauthor: ann\n")  # no machine takes them
+    ada.workspace.accept_supported(refinement_id)
+    assert "Sheet_Work" in ada.text()
+
+    ada.decide(name, "accept")
+    ada.decide(keys, "accept")
+    ada.decide(describe, "amend", amended="Edits sheets.")
+    made = ada.workspace.exports(refinement_id)
+    front = skills.front_matter(made.skill_md)
+    assert front is not None and front.values == {
+        "name": "sheet-work", "description": "Edits sheets.", "metadata": {"author": "ann", "version": 2},
+    }  # fmt: skip
+    assert not made.blocked and not any("front matter" in words or "name" in words for words in made.warnings)
+    provenance = json.loads(made.provenance_json)
+    brought = {one["change"] for one in (*provenance["ranges"], *provenance["removed"])}
+    assert {name.change_id, describe.change_id, keys.change_id} <= brought
+    ada.workspace.undo(refinement_id)
+    ada.workspace.undo(refinement_id)
+    assert "author: ann\nversion: 2\n---" in ada.text() and "name: sheet-work" in ada.text()
+    ada.workspace.close()

@@ -1,4 +1,7 @@
-"""The description that a skill from a skeleton needs: a person writes it here; it is decided on like a change."""
+"""What the front matter of the start skill lacks: a description to write, and mistakes that one press mends.
+
+Both are changes of their own: decided on, undone and exported like any other.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,26 @@ WHY: Final = (
     "The skill starts from nothing, so nobody has said yet what it does and when to use it. By these words an agent "
     "decides whether it reads the skill; there is no export without them."
 )
+LACKING: Final = (
+    "The start skill has no description. By these words an agent decides whether it reads the skill; without them most "
+    "agents do not load it."
+)
 HINT: Final = "Checks and mends invoices in spreadsheets. Use when a request names an invoice or a total."
+
+
+def mend(found: Shown) -> None:
+    """A line and a button for each mistake of the start skill's front matter that is not decided on."""
+    wrong = [one for one in found.here.review.items if one.mends and not one.to_write and one.status == "open"]
+    if not wrong or not found.open:
+        return
+    with st.container(key="sk_mend", border=True, gap="small"):
+        st.subheader("The start skill breaks the specification", anchor=False)
+        cards.line("It did before; nothing here comes from a run. Each fix is a change of its own and can be undone.")
+        for item in wrong:
+            with st.container(key=f"sk_mend_{item.change_id}", horizontal=True, vertical_alignment="center"):
+                cards.line(f"{item.intent}.", strong=True)
+                args = (found.here.name, item, "accept")
+                st.button("Fix it", key=f"sk_fix_{item.change_id}", on_click=skill_state.decide, args=args)
 
 
 def draw(found: Shown) -> None:
@@ -29,7 +51,7 @@ def draw(found: Shown) -> None:
         return
     with st.container(key="sk_describe", border=True, gap="small"):
         st.subheader("Write the description", anchor=False)
-        cards.line(WHY)
+        cards.line(LACKING if item.mends else WHY)
         name = found.here.name
         key = f"{TEXT}_{name}"
         st.text_area("Description", key=key, max_chars=LONGEST, height=90, placeholder=HINT, persist_state="session")

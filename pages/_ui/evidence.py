@@ -58,6 +58,11 @@ def pane(refinement_id: str, report: Report, item: Item, runs: Runs) -> None:
     if item.to_write:
         cards.empty("No run asks for it", "It stands on no evidence: it is for a person to write.")
         return
+    if item.mends:
+        cards.empty(
+            "No run asks for it", "It mends the front matter of the start skill, as the specification wants it."
+        )
+        return
     counts(report, item)
     supporting, opposite, every, everything = st.tabs(TABS, key="evidence", on_change="rerun")
     if supporting.open:

@@ -60,14 +60,15 @@ def basis(item: Item) -> str:
 def chips(item: Item) -> str:
     """The verdict and the decision on a change as small labels; each says in words what its colour means."""
     result = item.row.result
-    words = "to write" if item.to_write else f"{result}, {basis(item)}" if result == "supported" else result
+    words = f"{result}, {basis(item)}" if result == "supported" else result
+    words = "to write" if item.to_write else "front matter" if item.mends else words
     decided = "" if item.status == "open" else chip(item.status, TONES[item.status])
     return chip(words, TONES.get(result, "plain")) + decided
 
 
 def strength(review: Review) -> str:
     """One sentence when nothing is supported; empty otherwise."""
-    results = [item.row.result for item in review.items]
+    results = [item.row.result for item in review.items if not (item.to_write or item.mends)]
     if not results or "supported" in results:
         return ""
     undecided = results.count("undecided")
@@ -216,7 +217,7 @@ def verdict(item: Item, numbers: Mapping[str, int]) -> None:
             f'<p class="rv-meta">by the {esc(one.analyst)} analyst{votes}; numbers are the runs on the right</p>'
         )
     if not item.row.verdicts:
-        why = "no run asks for it" if item.to_write else "this refinement ran without one"
+        why = "no run asks for it" if item.to_write or item.mends else "this refinement ran without one"
         st.html(f'<h3>Verdict</h3><p class="sr-muted">It met no gate: {why}.</p>')
 
 

@@ -42,6 +42,10 @@ class Inputs:
     warnings: tuple[str, ...]
 
 
+FOR_A_PERSON = 10**9
+"""The first part of the rank of changes that no run asks for: a person decides, and no automatic merge takes them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decided:
     """A change, what the gate says of it, and whether the automatic merge took it (`why` when it did not)."""
@@ -136,8 +140,8 @@ class Report:
 
     @cached_property
     def barred(self) -> dict[str, str]:
-        """Why an audit keeps a change out, by change."""
-        found: dict[str, str] = {}
+        """Why a change is kept out of the automatic merge, by change: an audit, or it is for a person to decide."""
+        found = {one.key: "for a person to decide" for one in self.changes if one.rank[0] == FOR_A_PERSON}
         for one in self.findings if self.audits_block else ():
             if one.severity in BLOCKING:
                 found[one.change_id] = f"{one.kind}: {one.words}"

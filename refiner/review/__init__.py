@@ -8,6 +8,7 @@ from __future__ import annotations
 from refiner.review.board import Board, lay_out
 from refiner.review.description import with_description
 from refiner.review.log import Standing, effect, repeats, standing, undoable
+from refiner.review.mending import with_mendings
 from refiner.review.queue import item_hash, rejected_subjects, review
 from refiner.review.rules import DWELL, REASONS, RELEASED, carried, ruled
 from refiner.review.skill import accepted, amended, bulk, clashes, either_way, merged
@@ -35,4 +36,5 @@ __all__ = [
     "standing",
     "undoable",
     "with_description",
+    "with_mendings",
 ]

@@ -13,6 +13,7 @@ from refiner.ids import content_key
 from refiner.merge.overlap import changes_overlap
 from refiner.reporting.report import Decided, Report
 from refiner.review.description import INTENT, WORDS, is_description
+from refiner.review.mending import is_mending
 from refiner.types import Change, Finding
 
 Subject = tuple[str, ...]
@@ -124,8 +125,8 @@ def intent(row: Decided) -> str:
     """What a change does, in one line."""
     if is_description(row.change):
         return INTENT
-    if not row.change.edits:
-        return row.change.rationale[:_LONGEST]
+    if not row.change.edits or is_mending(row.change):
+        return row.change.rationale[:1].upper() + row.change.rationale[1:_LONGEST]
     ops = {edit.op for edit in row.change.edits}
     verb = _VERBS.get(next(iter(sorted(ops))), "Add") if len(ops) == 1 else "Change"
     words = row.rule if any(edit.new for edit in row.change.edits) else " ".join(row.change.edits[0].old.split())

@@ -10,6 +10,7 @@ from refiner.ids import content_key, text_key
 from refiner.review.board import Board, Subject
 from refiner.review.description import is_description, text_of
 from refiner.review.log import Standing, effect
+from refiner.review.mending import is_mending
 from refiner.types import Change, Edit
 from refiner.views import Item, ItemStatus, Review
 
@@ -59,6 +60,7 @@ def _item(board: Board, now: Standing, change_id: str, similar: str | None) -> I
         blocked=block.words if block and not (decision and decision.amended) else None,
         releasable=bool(block and block.releasable),
         to_write=is_description(row.change),
+        mends=is_mending(row.change),
     )
 
 

@@ -14,7 +14,7 @@ from refiner.config import RefineConfig
 from refiner.engine import RefinementRecords
 from refiner.errors import NotReady, RefinerError, StoreError
 from refiner.reporting.report import Inputs, Report
-from refiner.review import with_description
+from refiner.review import with_description, with_mendings
 from refiner.snapshot import Seen, Snapshot
 from refiner.strategies import cluster
 from refiner.types import Embedding, Refinement
@@ -172,7 +172,7 @@ class Reports:
     def _keep(self, report: Report) -> Report:
         while len(self.kept) >= _KEPT:
             del self.kept[next(iter(self.kept))]
-        self.kept[report.refinement_id] = shown = with_description(report)
+        self.kept[report.refinement_id] = shown = with_mendings(with_description(report))
         return shown
 
     def _assembled(self, refinement_id: str) -> Report:
