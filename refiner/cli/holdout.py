@@ -43,5 +43,7 @@ def as_text(report: Report) -> str:
     names = [(row.change.key, f"{row.rule} ({row.result})") for row in report.decided]
     rows = heldout.rows_of(found, names)
     heads = ("change", "failing tasks with it", "passing tasks with it")
-    marked = "Intervals are exact, 95 %. The accepted changes are those of the automatic merge."
-    return "\n".join([table(heads, rows, (58, 26, 26)), "", *map(safe, heldout.opened_words(found)), marked])
+    marked = "Intervals are exact, 95 %."
+    return "\n".join(
+        [table(heads, rows, (58, 26, 26)), "", *map(safe, heldout.opened_words(found, heldout.AUTOMATIC)), marked]
+    )

@@ -8,7 +8,7 @@ from refiner import skills
 from refiner.audits import contradictions
 from refiner.gate.measured import MIN_TASKS
 from refiner.model_views import untold_words
-from refiner.reporting.heldout import opened_words
+from refiner.reporting.heldout import AUTOMATIC, opened_words
 from refiner.reporting.report import Report
 from refiner.sides import of_side, tasks_of
 from refiner.snapshot import Snapshot
@@ -114,7 +114,7 @@ def _held_out(report: Report, out: Path) -> list[str]:
     if not snapshot.held_out_tasks:
         return []
     if report.held_out is not None:
-        return opened_words(report.held_out)
+        return opened_words(report.held_out, AUTOMATIC)
     words = f"Held out of everything: {snapshot.held_out_tasks} tasks ({snapshot.held_out_traces} traces)."
     return [words, f"Open them once, when all is decided: refiner holdout --out {out} --open"]
 

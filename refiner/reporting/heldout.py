@@ -84,12 +84,15 @@ def _price(cost: Cost) -> str:
     )
 
 
-def opened_words(found: HeldOut) -> list[str]:
-    """What the held-out tasks say of the accepted changes, and who opened them."""
+ACCEPTED, AUTOMATIC = "The accepted changes", "The changes of the automatic merge"
+
+
+def opened_words(found: HeldOut, whose: str = ACCEPTED) -> list[str]:
+    """What the held-out tasks say of the accepted changes, or of those of `whose`, and who opened them."""
     at = f" on {found.opened_at[:16].replace('T', ' ')} UTC" if found.opened_at else ""
     lines = [f"Opened by {found.opened_by or 'somebody'}{at}: {found.tasks} tasks, {found.traces} runs."]
     accepted = found.accepted
-    lines.append(f"The accepted changes together: {together_words(accepted)}")
+    lines.append(f"{whose} together: {together_words(accepted)}")
     if accepted.coverage is None and accepted.covered is not None:
         lines.append(f"Only {accepted.failing} held-out tasks fail; it takes 10 for an interval.")
     return lines

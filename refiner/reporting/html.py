@@ -73,7 +73,7 @@ def html_report(
         _changes(report, standings, report.runs, nobody=review is None),
         html_map.section(report, report.names, {one.row.change.key: one.anchor for one in standings}),
         _diff(report, merged, numbers),
-        html_heldout.section(report, standings),
+        html_heldout.section(report, standings, nobody=review is None),
         html_checks.section(fitness(report, merged, _inside(standings, merged, numbers))),
         _facts(report),
         _shortfalls(report),
@@ -140,10 +140,13 @@ def _head(report: Report, standings: Sequence[Standing], nobody: bool) -> str:
     snapshot, counts_ = report.snapshot, report.counts()
     statuses = ", ".join(f"{count:,} {_STATUS.get(status, status)}" for status, count in snapshot.statuses.items())
     traces = plural(sum(snapshot.statuses.values()), "trace")
+    own = sum(one.row.for_a_person for one in standings)
+    came = plural(len(standings) - own, "change")
+    more = f" {own} more {'is' if own == 1 else 'are'} for the start skill's front matter." if own else ""
     learned = (
-        f"From {traces} of {plural(snapshot.tasks, 'task')} ({statuses}) came {plural(len(standings), 'change')}: "
+        f"From {traces} of {plural(snapshot.tasks, 'task')} ({statuses}) came {came}: "
         f"{counts_['supported']} supported by the evidence, {counts_['undecided']} undecided, "
-        f"{counts_['unsupported']} unsupported."
+        f"{counts_['unsupported']} unsupported.{more}"
     )
     states = {name: sum(one.state == name for one in standings) for name in STATES}
     tiles = {STATES[name][0]: count for name, count in states.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from refiner.reporting.heldout import SEALED, is_suspicious, opened_words, shares, why_none
+from refiner.reporting.heldout import ACCEPTED, AUTOMATIC, SEALED, is_suspicious, opened_words, shares, why_none
 from refiner.reporting.html_changes import Standing
 from refiner.reporting.markup import coded, plural, table, text
 from refiner.reporting.report import Report
@@ -22,19 +22,19 @@ def in_short(report: Report) -> str:
     return f"{size} were held out of learning and opened for the estimate below."
 
 
-def section(report: Report, standings: Sequence[Standing]) -> str:
+def section(report: Report, standings: Sequence[Standing], *, nobody: bool) -> str:
     """Why nothing was held out, that it is sealed still, or the estimate by change and for the accepted ones."""
     if not report.snapshot.held_out_tasks:
         body = "".join(f"<p>{text(one)}</p>" for one in why_none(report))
     elif report.held_out is None:
         body = f"<p>{text(f'{in_short(report)} They are sealed. {SEALED}')}</p>"
     else:
-        body = _opened(report.held_out, standings)
+        body = _opened(report.held_out, standings, AUTOMATIC if nobody else ACCEPTED)
     return f'<section id="held-out"><h2>Held-out tasks <small>unseen by every stage</small></h2>{body}</section>'
 
 
-def _opened(found: HeldOut, standings: Sequence[Standing]) -> str:
-    lines = "".join(f"<p>{text(one)}</p>" for one in opened_words(found))
+def _opened(found: HeldOut, standings: Sequence[Standing], whose: str) -> str:
+    lines = "".join(f"<p>{text(one)}</p>" for one in opened_words(found, whose))
     rows = []
     for one in standings:
         count = found.of(one.row.change.key)

@@ -43,8 +43,8 @@ def second_words(found: Ledger) -> str:
 def people_words(found: Ledger) -> list[str]:
     """One sentence a reviewer."""
     return [
-        f"{one.name or 'Somebody'} decided on {one.decided} changes ({one.accepted} accepted, {one.rejected} "
-        f"rejected), against the gate in {rate(one.against, one.ruled)}."
+        f"{one.name or 'Somebody'} decided on {one.decided} {'change' if one.decided == 1 else 'changes'} "
+        f"({one.accepted} accepted, {one.rejected} rejected), against the gate in {rate(one.against, one.ruled)}."
         for one in found.people
     ]
 

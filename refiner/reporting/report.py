@@ -61,6 +61,11 @@ class Decided:
     """Sentences on the lines it touches that an earlier refinement brought in."""
 
     @property
+    def for_a_person(self) -> bool:
+        """Whether no run asks for it: what the start skill's front matter lacks."""
+        return self.change.rank[0] == FOR_A_PERSON
+
+    @property
     def rule(self) -> str:
         """The text that the change would add, on one line."""
         texts = [" ".join(edit.new.split()).removeprefix("- ") for edit in self.change.edits if edit.new]
@@ -169,7 +174,7 @@ class Report:
         found = {
             name: sum(row.result == name for row in self.decided) for name in ("supported", "undecided", "unsupported")
         }
-        not_gated = sum(row.result == NOT_GATED for row in self.decided)
+        not_gated = sum(row.result == NOT_GATED and not row.for_a_person for row in self.decided)
         return {**found, "not_gated": not_gated, "taken": sum(row.taken for row in self.decided)}
 
     def _result(self, change: Change) -> GateResult:
@@ -181,6 +186,8 @@ class Report:
 
     def _is_open(self, change: Change) -> bool:
         """Whether a change without a verdict should have one: its side is gated, or no proposal asked for it."""
+        if change.rank[0] == FOR_A_PERSON:
+            return False
         gated = {"both": ("failure", "success"), "failure": ("failure",)}.get(str(self.config.get("gate")), ())
         sides = [one.side for one in self._proposals(change)]
         return not change.proposal_ids or any(side in gated for side in sides)

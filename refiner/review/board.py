@@ -73,8 +73,8 @@ def lay_out(report: Report, rejected_before: Mapping[Subject, tuple[str, str]] |
 
 
 def _order(row: Decided) -> tuple[object, ...]:
-    """Easiest first: supported by strength of contrast, undecided by tasks, unsupported last."""
-    group = _GROUPS.get(row.result, 0)
+    """Easiest first: supported by strength of contrast, undecided by tasks, unsupported, what no run asks for."""
+    group = 3 if row.for_a_person else _GROUPS.get(row.result, 0)
     measured = [verdict.contrast.p for verdict in row.verdicts if verdict.contrast and verdict.contrast.p is not None]
     strength = min(measured, default=1.0) if group == 0 else 0.0
     tasks = max((verdict.tasks for verdict in row.verdicts), default=0)
