@@ -12,6 +12,7 @@ from pages._ui.text import duration
 from refiner.errors import ConfigError
 from refiner.evidence_views import GateJob, GateView
 from refiner.job_views import Arrived
+from refiner.model_views import Asks
 from refiner.views import Estimate
 from tests.fake_desk import (
     HOSTILE,
@@ -335,6 +336,20 @@ def test_a_measurement_that_did_not_end_says_why_and_can_be_started_again(
     )
     app = open_app(monkeypatch, desk, "refine")
     assert "The key was refused." in words(app)
+    app.button(key="gate_again").click().run()
+    assert desk.commands("calibrate") == [("ref-1", False)]
+
+
+def test_a_gate_asked_by_hand_off_offers_its_requests_and_goes_on_with_the_replies(
+    monkeypatch: pytest.MonkeyPatch, desk: FakeDesk
+) -> None:
+    run_with(desk, "done")
+    asks = Asks("handoff", "m", "", "", "", None, None, "waiting", 6, "hand")
+    desk.steady = GateView(("This gate was never calibrated.",), "", 18, 12, GateJob("waiting", asks=asks))
+    monkeypatch.setattr(desk, "requests", lambda refinement_id: b"zip", raising=False)
+    app = open_app(monkeypatch, desk, "refine")
+    assert "Waiting for 6 replies" in words(app) and "press “Ask the gate again”" in words(app)
+    assert [one.proto.label for one in app.get("download_button")] == ["Download 6 requests"]
     app.button(key="gate_again").click().run()
     assert desk.commands("calibrate") == [("ref-1", False)]
 
