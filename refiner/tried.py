@@ -1,6 +1,7 @@
 """Changes that a person rejected in an earlier refinement, and whether their evidence has grown since. No I/O.
 
-A rejected change is known again by what it is about (its fault or feedback subject), else by its text.
+A rejected change is known again by what it is about (its fault or feedback subject), else by its text. One that only
+reads alike in the same section is proposed, and says that a similar one was rejected.
 """
 
 from __future__ import annotations
@@ -15,10 +16,16 @@ from refiner.ports import Labelled
 from refiner.sides import of_side
 from refiner.types import ContrastTable, Proposal, Shortfall
 
+ALIKE = 0.75
+"""From this share of equal text on, of the longer one, two rules of a section are called similar."""
+
 
 @dataclass(frozen=True, slots=True)
 class Veto:
-    """A rejected change: what it was about, its text, who rejected it, when and why, and the tasks behind it then."""
+    """A rejected change: what it was about, its text, who rejected it, when and why, and the tasks behind it then.
+
+    `section`: the headings above it; None where that was not written down.
+    """
 
     rule: str
     subjects: tuple[str, ...]
@@ -26,6 +33,7 @@ class Veto:
     at: str
     reason: str
     tasks: tuple[str, ...]
+    section: tuple[str, ...] | None = None
 
     @property
     def words(self) -> str:
@@ -42,7 +50,9 @@ def vetoes(rows: Iterable[Mapping[str, Any]]) -> tuple[Veto, ...]:
         if row.get("status") == "rejected":
             rule, by, at = (str(row.get(name) or "") for name in ("rule", "by", "at"))
             reason = str(row.get("reason") or row.get("reason_code") or "").replace("_", " ")
-            standing[about] = Veto(rule, _texts(row, "subjects"), by, at, reason, _texts(row, "task_keys"))
+            tasks, section = _texts(row, "task_keys"), row.get("section")
+            place = tuple(map(str, section)) if isinstance(section, list) else None
+            standing[about] = Veto(rule, _texts(row, "subjects"), by, at, reason, tasks, place)
         elif row.get("status") == "accepted":
             standing.pop(about, None)
     return tuple(standing.values())
@@ -104,7 +114,9 @@ def judged(proposal: Proposal, known: Sequence[Veto], support: Support) -> Propo
     """The proposal: as it is when nobody rejected the like, saying so when its evidence grew, else as a shortfall."""
     veto = next((one for one in reversed(known) if _is_same(proposal, one)), None)
     if veto is None:
-        return proposal
+        like = next((one for one in reversed(known) if _reads_alike(proposal, one)), None)
+        words = f"{like.words}, in like words: “{like.rule}”" if like else ""
+        return replace(proposal, rationale=f"{words} {proposal.rationale}") if like else proposal
     now = support.tasks_of(proposal)
     new = len(set(now) - set(veto.tasks))
     if new:
@@ -119,6 +131,22 @@ def _is_same(proposal: Proposal, veto: Veto) -> bool:
     if veto.subjects:
         return bool(set(subjects_of(proposal)) & set(veto.subjects))
     return _folded(rule_of(proposal)) == _folded(veto.rule) != ""
+
+
+def _reads_alike(proposal: Proposal, veto: Veto) -> bool:
+    """Whether two rules of one section say nearly the same; where both are about something known, that decides."""
+    here = proposal.edits[0].section if proposal.edits else proposal.section
+    known = bool(veto.subjects and subjects_of(proposal))
+    return not known and veto.section in (None, tuple(here)) and reads_alike(rule_of(proposal), veto.rule)
+
+
+def reads_alike(one: str, other: str) -> bool:
+    """Whether two texts say nearly the same in words; of rules that quote a user the quotes are compared."""
+    from rapidfuzz import fuzz
+
+    quoted = "“" in one and "“" in other
+    texts = [_folded(text.partition("“")[2] if quoted else text) for text in (one, other)]
+    return all(texts) and fuzz.ratio(*texts) >= 100 * ALIKE
 
 
 def _count(tasks: int) -> str:

@@ -70,21 +70,23 @@ def test_one_conversation_recommends_what_its_user_corrected_and_supports_nothin
     changes = read(one.out, "combined/changes.json")
     assert said.code == 0
     assert [change["result"] for change in changes] == ["undecided", "undecided"]
-    assert sorted(change["rule"].rpartition(": ")[2] for change in changes) == [
+    assert sorted(change["rule"].rpartition(": ")[2].strip("“”") for change in changes) == [
         "Read the name back before you say it is done.",
         "Use a formula instead of a number.",
     ]
     assert "said by the user: 1 trace, 1 task; 1 distinct task, it takes 3" in " ".join(said.out.split())
     assert "nobody looked at each" in said.out
     assert "nothing was written" in said.out and not (one.skills / "tables").exists()
-    assert (one.out / "combined" / "undecided.diff").read_text().count("+- A user had to correct this") == 2
+    assert (one.out / "combined" / "undecided.diff").read_text().count(
+        "+- Check your result against this correction by a user"
+    ) == 2
 
 
 def test_a_skill_is_made_of_what_a_person_includes_and_leads_back_to_the_conversation(one: Distilling) -> None:
     said = one(*UNDECIDED)
     assert said.out.rstrip().endswith("made version 1.")
     assert "name: tables" in one.skill and "TODO" not in one.skill
-    assert one.skill.count("- A user had to correct this; do it right at once:") == 2
+    assert one.skill.count("- Check your result against this correction by a user:") == 2
     origin = json.loads((one.skills / "tables" / ".refiner" / "provenance.json").read_bytes())
     assert "talk:e1" in json.dumps(origin)
     assert "distilled from 1 conversation" in refiner("skills", "log", "--target", one.skills).out
@@ -102,7 +104,7 @@ def test_what_was_distilled_as_json(one: Distilling) -> None:
 
 def test_the_budget_bounds_the_changes_and_the_rest_is_listed(one: Distilling) -> None:
     one(*UNDECIDED, "--edit-budget", 1)
-    assert one.skill.count("- A user had to correct this") == 1
+    assert one.skill.count("- Check your result against this correction by a user") == 1
     weaker = [row for row in read(one.out, "combined/shortfalls.json") if row["kind"] == "weaker_recurrence"]
     assert len(weaker) == 1
 

@@ -20,6 +20,7 @@ from refiner.gate.heldout import LEAST_FAILING, clopper_pearson, estimate
 from refiner.ports import Labelled
 from refiner.reporting.heldout import cost_of, is_suspicious
 from refiner.snapshot import held_out, take
+from refiner.tasks import CONVERSATION
 from refiner.types import Outcome
 from refiner.workspace import Workspace
 
@@ -83,8 +84,17 @@ def test_the_cost_of_a_share_is_what_learning_would_lose() -> None:
     outcomes = {one.id: Outcome(one.id, "fail" if one.external_id.endswith("1") else "pass") for one in traces}
     cost = cost_of(take(traces, outcomes, {}, 0.0), SHARE)
     out = sum(held_out(f"t{task:02}", SHARE) for task in range(40))
-    assert (cost.tasks, cost.of_tasks, cost.failing, cost.of_failing) == (out, 40, out, 40)
+    assert (cost.unit, cost.held, cost.of_held, cost.failing, cost.of_failing) == ("task", out, 40, out, 40)
     assert (cost.both, cost.of_both) == (out, 40) and out
+
+
+def test_the_cost_is_counted_by_conversation_where_runs_are_attempts() -> None:
+    plain = [trace(f"c{talk:02}:e{n}", [call("x")], f"t{talk:02}-{n}") for talk in range(20) for n in (1, 2)]
+    traces = [replace(one, meta={CONVERSATION: one.external_id[:3]}) for one in plain]
+    outcomes = {one.id: Outcome(one.id, "fail" if one.external_id.endswith("1") else "pass") for one in traces}
+    cost = cost_of(take(traces, outcomes, {}, 0.0), SHARE)
+    out = sum(held_out(f"c{talk:02}", SHARE) for talk in range(20))
+    assert (cost.unit, cost.held, cost.of_held, cost.failing, cost.of_failing) == ("conversation", out, 20, out, 20)
 
 
 @pytest.fixture(scope="module")

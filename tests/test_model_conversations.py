@@ -151,6 +151,8 @@ def test_over_http_a_conversation_is_read_once_for_the_list_and_the_refinement(t
     listed = distill(tmp_path, "--base-url", stub.url)
     assert (listed.code, len(stub.chats)) == (3, 1)
     assert "3 attempts in 1 of 1 conversations: 2 failed and 1 passed" in listed.out
+    assert "Spent on reading them: 1 call, " in listed.out and "cost unknown." in listed.out
+    assert "Spent on reading" not in distill(tmp_path, "--base-url", stub.url).out
     done = distill(tmp_path, "--base-url", stub.url, "--trust-suggested")
     asked = [one for one in stub.chats if "Cut the conversation into attempts" in json.dumps(one.body)]
     assert done.code == 0, done.err

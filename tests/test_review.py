@@ -14,6 +14,7 @@ from reviewing import BASE, added, after, line, replaced, report
 from refiner import review
 from refiner.errors import DecisionRefused
 from refiner.reporting.report import Report
+from refiner.review.board import alike
 from refiner.types import Change, Decision, Finding
 from refiner.views import Item
 
@@ -432,3 +433,16 @@ def test_the_text_depends_on_the_set_of_accepted_changes_alone(chosen: set[int],
     expected = review.merged(MIXED.board, dict(changes))
     random.shuffle(changes)
     assert review.merged(MIXED.board, dict(changes)) == expected
+
+
+def test_texts_of_one_section_are_alike_by_their_words_where_no_behaviour_decides() -> None:
+    text, known, here = "text: ", "text beside a behaviour: ", "Steps"
+    said = "Read the saved file back before you answer."
+    close = "Read back the saved file before you answer."
+    assert alike((f"{text}{said}", here), (f"{text}{close}", here))
+    assert alike((f"{known}{said}", here), (f"{text}{close}", here))
+    assert not alike((f"{known}{said}", here), (f"{known}{close}", here))
+    assert not alike((f"{text}{said}", here), (f"{text}{close}", "Else"))
+    lead = "Check your result against this correction by a user:"
+    quotes = [f"{text}{lead} “{words}”" for words in ("Sum it up.", "Newest first.")]
+    assert not alike((quotes[0], here), (quotes[1], here))

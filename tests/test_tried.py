@@ -131,3 +131,20 @@ def test_a_change_names_the_earlier_refinement_whose_line_it_touches() -> None:
     told = {row.rule: row.earlier for row in replace(made, before={"earlier": rows}).decided}
     words = ("Line 12 of SKILL.md came in with refinement 01234567: It went wrong.",)
     assert told == {"Other.": words, "More.": words, "Else.": ()}
+
+
+def test_a_rewording_of_what_was_rejected_is_proposed_and_says_so() -> None:
+    from refiner.tried import Support, judged
+    from refiner.types import Edit, Proposal
+
+    def made(words: str, section: tuple[str, ...] = ("Steps",)) -> Proposal:
+        edit = Edit("SKILL.md", "append_to_section", section, "", f"- {words}")
+        return Proposal("failure", "recurrence", ("g",), "t", words, "It recurs.", section=section, edits=(edit,))
+
+    said = row("rejected", by="ada", subjects=[], rule="Read the saved file back before you answer.", section=["Steps"])
+    known, nothing = vetoes([said]), Support({}, {}, {})
+    close = judged(made("Read back the saved file before you answer."), known, nothing)
+    assert isinstance(close, Proposal)
+    assert close.rationale.startswith("Rejected before by ada, in like words: “Read the saved file back")
+    for other in (made("Read back the saved file before you answer.", ("Else",)), made("Name the sheet by its month.")):
+        assert judged(other, known, nothing) == other

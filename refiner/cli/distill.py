@@ -63,7 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     tools = tools_for(config, os.environ)
     found = distilling.read(config, arguments.transcript, tools)
     if not arguments.trust_suggested or not found.gathered.traces:
-        print(_json(found, target) if arguments.json else safe("\n".join(listed(found))))
+        taken = distilling.spent(tools)
+        lines = [*listed(found), *_spent(taken)]
+        print(_json(found, target, taken=taken) if arguments.json else safe("\n".join(lines)))
         return WAITING if found.gathered.traces else 0
     done = distilling.distill(config, found, target, Progress(), tools)
     print(_json(found, target, done) if arguments.json else as_text(found, done))
@@ -90,6 +92,15 @@ def listed(found: Transcripts) -> list[str]:
         "  accept or dismiss each in the browser: refiner app, then Corpus, upload the files, “Cut into episodes”",
         "  take all of them as they are: the same command with --trust-suggested",
     ]
+
+
+def _spent(taken: dict[str, Any]) -> list[str]:
+    """What reading the conversations took of a model, in one line; none when nothing new was asked."""
+    if not taken:
+        return []
+    calls, cost = taken["calls"], taken["cost"]
+    money = "cost unknown" if cost is None else f"{cost:.4f} {taken['currency']} (prices of {taken['prices_of']})"
+    return [f"Spent on reading them: {calls} call{'s' * (calls != 1)}, {taken['tokens']:,} tokens, {money}."]
 
 
 def summary(found: Transcripts) -> str:
@@ -127,7 +138,9 @@ def skill_line(done: Distilled) -> str:
     return f"{done.target.folder}: {verb} version {done.installed.version.number}."
 
 
-def _json(found: Transcripts, target: Target, done: Distilled | None = None) -> str:
+def _json(
+    found: Transcripts, target: Target, done: Distilled | None = None, *, taken: dict[str, Any] | None = None
+) -> str:
     body: dict[str, Any] = {
         "conversations": len(found.cuts),
         "trusted": done is not None,
@@ -136,6 +149,7 @@ def _json(found: Transcripts, target: Target, done: Distilled | None = None) -> 
         "skill": str(target.folder),
         "installed": None,
         "refinement": None,
+        "spent": taken or {},
     }
     if done is not None:
         body["installed"] = done.installed.version.number if done.installed else None

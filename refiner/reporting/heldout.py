@@ -12,6 +12,7 @@ from refiner.mining import fault_of
 from refiner.reporting.report import Report
 from refiner.sides import of_side, tasks_of
 from refiner.snapshot import Snapshot, held_out
+from refiner.tasks import CONVERSATION, split_units
 from refiner.types import HeldOut, HeldOutCount
 
 USUAL_SHARE = PRESETS["standard"].holdout
@@ -24,10 +25,14 @@ ONCE = (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What holding a share out would take away from learning; `both`: tasks with passing and failing runs."""
+    """What holding a share out would take away from learning; `both`: tasks with passing and failing runs.
 
-    tasks: int
-    of_tasks: int
+    `unit`: what is held out as a whole, a task or a conversation; `held` of so many of them.
+    """
+
+    unit: str
+    held: int
+    of_held: int
     failing: int
     of_failing: int
     both: int
@@ -44,13 +49,15 @@ def faults_of(report: Report) -> dict[str, tuple[str, ...]]:
 
 
 def cost_of(snapshot: Snapshot, share: float = USUAL_SHARE) -> Cost:
-    """The price of holding out this share of the tasks that were learned from."""
+    """The price of holding out this share of what was learned from: tasks, or conversations where runs are attempts."""
+    traces = [item.trace for item in snapshot.training]
     failing, passing = of_side(snapshot.training, "failure"), of_side(snapshot.training, "success")
-    tasks = tasks_of(snapshot.training)
-    both = tasks_of(failing) & tasks_of(passing)
-    out = {task for task in tasks if held_out(task, share)}
-    lost = sum(item.trace.task_id in out for item in failing)
-    return Cost(len(out), len(tasks), lost, len(failing), len(out & both), len(both))
+    both, units = tasks_of(failing) & tasks_of(passing), split_units(traces)
+    out = {unit for unit in units.values() if held_out(unit, share)}
+    gone = {trace.task_id for trace in traces if units[trace.id] in out}
+    lost = sum(units[item.trace.id] in out for item in failing)
+    unit = "conversation" if any(CONVERSATION in trace.meta for trace in traces) else "task"
+    return Cost(unit, len(out), len({*units.values()}), lost, len(failing), len(gone & both), len(both))
 
 
 def why_none(report: Report) -> list[str]:
@@ -78,9 +85,9 @@ def _known_tasks(snapshot: Snapshot) -> dict[str, int]:
 
 def _price(cost: Cost) -> str:
     return (
-        f"Holding out {USUAL_SHARE:.0%} (--holdout {USUAL_SHARE:g}) would take {cost.tasks} of {cost.of_tasks} tasks "
-        f"away from learning, with {cost.failing} of {cost.of_failing} failing runs and {cost.both} of the "
-        f"{cost.of_both} tasks with both outcomes, in which causes are counted."
+        f"Holding out {USUAL_SHARE:.0%} (--holdout {USUAL_SHARE:g}) would take {cost.held} of {cost.of_held} "
+        f"{cost.unit}s away from learning, with {cost.failing} of {cost.of_failing} failing runs and {cost.both} of "
+        f"the {cost.of_both} tasks with both outcomes, in which causes are counted."
     )
 
 

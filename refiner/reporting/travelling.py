@@ -43,6 +43,7 @@ def _row(report: Report, row: Decided, support: Support) -> dict[str, Any]:
         "refinement": report.refinement_id,
         "change": row.change.key,
         "rule": row.rule,
+        "section": list(row.change.edits[0].section) if row.change.edits else [],
         "subjects": sorted({name for one in row.proposals for name in subjects_of(one)}),
         "result": row.result,
         "tasks": len(tasks),

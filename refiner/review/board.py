@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
 from refiner.ids import content_key
 from refiner.merge.overlap import changes_overlap
 from refiner.reporting.report import Decided, Report
 from refiner.review.description import INTENT, WORDS, is_description
 from refiner.review.mending import is_mending
+from refiner.tried import reads_alike
 from refiner.types import Change, Finding
 
 Subject = tuple[str, ...]
+TEXT: Final = "text: "
+"""How a subject begins that is the text of a change without a behaviour or feedback class; with one, `KNOWN`."""
+KNOWN: Final = "text beside a behaviour: "
 _VERBS = {"replace": "Replace", "delete": "Remove", "create_file": "New file"}
 _LONGEST = 160
 _GROUPS = {"undecided": 1, "unsupported": 2}
@@ -34,8 +39,9 @@ class Block:
 class Board:
     """The changes of a report by id, in queue order, and what is known of each.
 
-    `subjects`: what a change is about, as (behaviour or feedback class, section). `bringers`: by edit key the changes
-    that hold it. `rejected_before`: by subject the (change id, intent) of what was rejected in earlier refinements.
+    `subjects`: what a change is about, as (behaviour, feedback class or text, section). `bringers`: by edit key the
+    changes that hold it. `rejected_before`: by subject the (change id, intent) of what was rejected in earlier
+    refinements.
     """
 
     report: Report
@@ -135,6 +141,16 @@ def intent(row: Decided) -> str:
 
 
 def subjects(row: Decided) -> tuple[Subject, ...]:
-    """What a change is about, for finding similar ones."""
+    """What a change is about, for finding similar ones: behaviours or feedback classes, and its text by section."""
     found = {(one.behaviour or one.feedback_class or "", *one.section) for one in row.proposals}
-    return tuple(sorted(subject for subject in found if subject[0]))
+    known = sorted(subject for subject in found if subject[0])
+    kind = KNOWN if known else TEXT
+    return (*known, *sorted({(f"{kind}{row.rule}", *edit.section) for edit in row.change.edits if row.rule}))
+
+
+def alike(one: Subject, other: Subject) -> bool:
+    """Whether two subjects are texts of one section that say nearly the same; behaviours decide where both have one."""
+    kinds = [next((kind for kind in (TEXT, KNOWN) if subject[0].startswith(kind)), "") for subject in (one, other)]
+    if not all(kinds) or TEXT not in kinds or one[1:] != other[1:]:
+        return False
+    return reads_alike(*(subject[0].removeprefix(kind) for subject, kind in zip((one, other), kinds, strict=True)))

@@ -7,7 +7,7 @@ from statistics import median
 from typing import get_args
 
 from refiner.ids import content_key, text_key
-from refiner.review.board import Board, Subject
+from refiner.review.board import Board, Subject, alike
 from refiner.review.description import is_description, text_of
 from refiner.review.log import Standing, effect
 from refiner.review.mending import is_mending
@@ -72,11 +72,12 @@ def _text(change: Change, edits: tuple[Edit, ...]) -> str:
 
 
 def _similar(board: Board, now: Standing) -> dict[str, str]:
-    """A sentence for each change whose behaviour and section another, rejected change shares."""
+    """A sentence for each change whose behaviour and section another, rejected change shares, or that reads like it."""
     said = rejected_subjects(board, now)
     found: dict[str, str] = {}
     for change_id in board.rows if said else ():
-        hits = [said[subject] for subject in board.subjects[change_id] if subject in said]
+        mine = board.subjects[change_id]
+        hits = [told for subject, told in said.items() if subject in mine or any(alike(subject, one) for one in mine)]
         others = [intent for other, intent in hits if other != change_id]
         if others:
             found[change_id] = f"A similar one was rejected: {others[0]}"

@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from refiner import intake, labels, skills
 from refiner import transcripts as transcripts_of
@@ -28,6 +29,9 @@ from refiner.types import SkillVersion
 from refiner.workspace import CORPUS, DATABASE, Session, prepare
 from refiner.workspace.assembling import before_of
 from storage import Store
+
+if TYPE_CHECKING:
+    from refiner.transports.cost import Ledger
 
 MEMORY = "distilled.json"
 HELD_OUT = 0.3
@@ -96,6 +100,17 @@ def read(config: RefineConfig, paths: Sequence[Path], tools: Tools) -> Transcrip
         found = transcripts_of.load(paths, CORPUS, asked, config.workers)
     asked.refuse_waiting()
     return found
+
+
+def spent(tools: Tools) -> dict[str, Any]:
+    """What a model has taken so far, as JSON-able values; empty when none was asked, or by a recording."""
+    transport = getattr(getattr(tools.analyst, "caller", None), "transport", None)
+    books: Ledger | None = getattr(transport, "ledger", None)
+    if books is None or not books.spent.calls:
+        return {}
+    cost = None if books.spent.money is None else round(books.spent.money, 6)
+    told = {"cost": cost, "currency": books.prices.currency, "prices_of": books.prices.date}
+    return {"calls": books.spent.calls, "tokens": books.spent.tokens, **told}
 
 
 def distill(config: RefineConfig, transcripts: Transcripts, target: Target, emit: Emit, tools: Tools) -> Distilled:

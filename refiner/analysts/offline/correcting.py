@@ -27,7 +27,7 @@ def corrected(request: ProposalRequest) -> Proposal | Shortfall:
     if focus is None or (len(words.split()) < FEWEST and words.isascii()):
         told = f"The user refused the result and did not say what was wrong (“{group.label}”; {counts})."
         return Shortfall("failure", "near_miss", group.label, len(request.members), group.tasks, told)
-    rule = f"A user had to correct this; do it right at once: {words}"
+    rule = f"Check your result against this correction by a user: “{words}”"
     place = merge.place(request.skill, (), text=words)
     if place.line is not None and place.endorses:
         edit = Edit(place.path, "insert_after", place.section, place.line, f"  - {rule}")
