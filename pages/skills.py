@@ -37,7 +37,7 @@ def _listings() -> list[Listing]:
     """The places where agents look, then the folder of the address, if any."""
     found = [listing()]
     folder = session.param("folder")
-    if folder:
+    if folder and all(place.folder != Path(folder).expanduser() for place in found[0].places):
         try:
             found.append(listing(folder))
         except RefinerError as error:

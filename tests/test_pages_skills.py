@@ -224,3 +224,12 @@ def test_a_history_from_elsewhere_is_given_as_a_file(monkeypatch: pytest.MonkeyP
     app.file_uploader(key="in_history").set_value([("history.jsonl", line, "")]).run()
     app.button(key="in_import").click().run()
     assert "1 version taken in" in words(app) and text(folder) == skill("- now").decode()
+
+
+def test_the_home_folder_and_a_known_one_that_is_named_again_are_shown_once(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    folder = lying(home / ".claude/skills" / "demo", "- one")
+    monkeypatch.chdir(home)
+    app = show(monkeypatch, ExportDesk("- one"), folder=str(folder.parent))
+    assert len([one for one in app.button if str(one.key).startswith("in_open_")]) == 1

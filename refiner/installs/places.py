@@ -38,7 +38,12 @@ class Found:
 
 
 def known(here: Path | None = None) -> tuple[Place, ...]:
-    """The folders where agents look, whether they exist or not."""
+    """The folders where agents look, whether they exist or not, each once: the home folder is no project of its own."""
+    places = _every(here)
+    return places[:-1] if places[-1].folder == places[0].folder else places
+
+
+def _every(here: Path | None = None) -> tuple[Place, ...]:
     home = Path.home()
     return (
         Place("claude", home / ".claude" / "skills", "for you, in Claude Code"),
@@ -60,7 +65,7 @@ def _project(here: Path, home: Path) -> Path:
 
 def place_of(target: str) -> Place:
     """The place that `--target` means: a short name, or any folder."""
-    short = next((place for place in known() if place.key == target), None)
+    short = next((place for place in _every() if place.key == target), None)
     return short or Place("", Path(target).expanduser(), "the folder you named")
 
 
