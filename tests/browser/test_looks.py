@@ -96,7 +96,9 @@ def trace(screen: helpers.Screen, theme: Theme) -> None:
     screen.press("e")
     fits(screen, "review-edit", theme, ".st-key-rv_text")
     screen.press("Escape")
+    expect(screen.at("rv_text")).to_have_count(0)  # the bar is drawn before the text goes, which would take the letter
     expect(screen.at("rv_open")).to_be_visible()
+    screen.settle()
     screen.press("o")
     fits(screen, "trace", theme, ".rv-trace-head")
 
