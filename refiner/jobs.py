@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Generic, Literal, Protocol, TypeVar
 
 from refiner.errors import JobRunning
 
+log = logging.getLogger(__name__)
 Stop = Literal["cancel", "close"]
 BUSY = "a refinement is running, and only one runs at a time; wait for it, or cancel it"
 
@@ -40,10 +42,19 @@ Work = Callable[[Ticket], None]
 """A job. It reports its own end; an exception that leaves it is handed to the worker's `lost`."""
 
 
+Go = Callable[[str, Work], None]
+"""Starts a job of that name."""
+
+
+def log_lost(name: str, error: BaseException) -> None:
+    """Takes the news of a job that could not even say how it ended."""
+    log.error("job %s was lost", name, exc_info=error)
+
+
 class Worker:
     """At most one job at a time, each in a thread of its own that does not keep the process alive."""
 
-    def __init__(self, lost: Callable[[str, BaseException], None], busy: str = BUSY) -> None:
+    def __init__(self, lost: Callable[[str, BaseException], None] = log_lost, busy: str = BUSY) -> None:
         self._lost, self._busy = lost, busy
         self._lock = threading.Lock()
         self._current: Ticket | None = None
@@ -55,7 +66,7 @@ class Worker:
         return (current.name or None) if current else None
 
     @contextmanager
-    def claim(self) -> Iterator[Callable[[str, Work], None]]:
+    def claim(self) -> Iterator[Go]:
         """Reserves the worker while a job is prepared; inside, the yielded function starts it.
 
         Raises JobRunning when another job has it.
@@ -123,3 +134,46 @@ class Worker:
         with self._lock:
             self._current = None
         ticket.ended.set()
+
+
+class Halting(Protocol):
+    """What a job has in hand while it asks others."""
+
+    def halt(self) -> None:
+        """Lets no further call start; replies under way are still kept."""
+
+
+Case = TypeVar("Case", bound=Halting)
+
+
+@dataclass(frozen=True, slots=True)
+class Shift(Generic[Case]):
+    """A worker, and what its job has in hand by its name: whoever is stopped asks nobody any more."""
+
+    worker: Worker
+    at_work: dict[str, Case] = field(default_factory=dict)
+
+    def launch(self, go: Go, name: str, case: Case, work: Callable[[Case, Ticket], None]) -> None:
+        """Starts a job, which is at work from here on until it has ended."""
+
+        def whole(ticket: Ticket) -> None:
+            try:
+                work(case, ticket)
+            finally:
+                self.at_work.pop(name, None)
+
+        self.at_work[name] = case
+        go(name, whole)
+
+    def cancel(self, name: str) -> None:
+        """Stops a job after the step at work. Nothing happens when it is not running."""
+        if self.worker.stop(name):
+            self._halt()
+
+    def close(self) -> None:
+        """Stops the job at work after its step and waits for that; no other one starts."""
+        self.worker.close(self._halt)
+
+    def _halt(self) -> None:
+        for case in list(self.at_work.values()):
+            case.halt()

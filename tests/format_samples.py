@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 from refiner.archives import zipfile
+from refiner.types import Trace
 
 PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 12).decode()
 URI = f"data:image/png;base64,{PICTURE}"
@@ -19,6 +20,11 @@ URI = f"data:image/png;base64,{PICTURE}"
 
 def lines(*records: Any) -> bytes:
     return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def steps(trace: Trace) -> list[tuple[str, str, str]]:
+    """What was said and done in it: (name, input, output)."""
+    return [(span.name, span.input, span.output) for span in trace.spans]
 
 
 def chat() -> bytes:

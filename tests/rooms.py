@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,17 @@ def opened(path: Path, clock: Clock | None = None) -> Workspace:
 
 def upload(name: str, data: bytes | str) -> Upload:
     return Upload(name, io.BytesIO(data if isinstance(data, bytes) else data.encode()))
+
+
+@contextmanager
+def holding(folder: Path, name: str, *files: Upload) -> Iterator[Workspace]:
+    """A workspace with one corpus of these files."""
+    workspace = opened(folder / "refiner.duckdb")
+    workspace.create_corpus(name)
+    if files:
+        workspace.ingest(name, list(files))
+    yield workspace
+    workspace.close()
 
 
 def uploads(corpus: Corpus) -> list[Upload]:

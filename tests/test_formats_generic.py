@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from format_samples import generic, lines
+from format_samples import generic, lines, steps
 
 from refiner import ingest, registry
 from refiner.formats.generic import FORMAT
@@ -23,10 +23,6 @@ def parse(data: bytes) -> list[Any]:
 def one(*records: Any) -> Trace:
     (trace,) = [item for item in parse(lines(*records)) if isinstance(item, Trace)]
     return trace
-
-
-def steps(trace: Trace) -> list[tuple[str, str, str]]:
-    return [(span.name, span.input, span.output) for span in trace.spans]
 
 
 def test_the_golden_sessions_of_gemini_cli() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from format_samples import langfuse, langfuse_trace, observation
+from format_samples import langfuse, langfuse_trace, observation, steps
 
 from refiner import ingest
 from refiner.formats.langfuse import FORMAT
@@ -26,10 +26,6 @@ def run(*observations: dict[str, Any], **about: Any) -> Trace:
     (trace,) = parse({"trace": {"id": "t", **about}, "observations": list(observations)})
     assert isinstance(trace, Trace)
     return trace
-
-
-def steps(trace: Trace) -> list[tuple[str, str, str]]:
-    return [(span.name, span.input, span.output) for span in trace.spans]
 
 
 def test_the_golden_run_from_observations_in_any_order() -> None:

@@ -8,21 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from format_samples import langsmith, langsmith_runs, lines
+from format_samples import langsmith, langsmith_runs, lines, steps
 
 from refiner import ingest
 from refiner.formats.langsmith import FORMAT
 from refiner.ports import Source
-from refiner.types import Outcome, Span, Trace
+from refiner.types import Outcome, Span
 
 
 def parse(data: bytes) -> list[Any]:
     assert FORMAT.sniff(data) == 1.0
     return list(FORMAT.parse(io.BytesIO(data), Source("corpus", "runs.jsonl", "garden")))
-
-
-def steps(trace: Trace) -> list[tuple[str, str, str]]:
-    return [(span.name, span.input, span.output) for span in trace.spans]
 
 
 def test_the_golden_runs_in_any_order() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from format_samples import lines
+from format_samples import lines, steps
 
 from refiner import ingest, registry
 from refiner.formats.openhands import FORMAT
 from refiner.ports import Source
-from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
+from refiner.types import BadRecord, EvaluatorNote, Outcome
 
 STAMP = "2026-01-31T12:00:00.5"
 
@@ -22,10 +22,6 @@ def parse(data: bytes, path: str = "run/events.json") -> list[Any]:
     known = registry.detect(data)
     assert known is FORMAT
     return list(FORMAT.parse(io.BytesIO(data), Source("corpus", path)))
-
-
-def steps(trace: Trace) -> list[tuple[str, str, str]]:
-    return [(span.name, span.input, span.output) for span in trace.spans]
 
 
 def action(number: int, kind: str, source: str = "agent", **args: Any) -> dict[str, Any]:

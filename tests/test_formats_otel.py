@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from format_samples import envelope, lines, otel, otel_run, otlp
+from format_samples import envelope, lines, otel, otel_run, otlp, steps
 
 from refiner import ingest
 from refiner.formats.otel import FORMAT
@@ -26,10 +26,6 @@ def run(*spans: dict[str, Any]) -> Trace:
     (trace,) = parse(lines(envelope(*spans)))
     assert isinstance(trace, Trace)
     return trace
-
-
-def steps(trace: Trace) -> list[tuple[str, str, str]]:
-    return [(span.name, span.input, span.output) for span in trace.spans]
 
 
 READ = [("user", "", "Read a"), ("read", '{"path": "a"}', "words"), ("assistant", "", "It says words.")]

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from format_samples import react_notebook
+from format_samples import react_notebook, steps
 
 from refiner import ingest, registry
 from refiner.formats.react_notebook import FORMAT
 from refiner.ports import Source
-from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
+from refiner.types import BadRecord, EvaluatorNote, Outcome
 
 
 def parse(data: bytes) -> list[Any]:
@@ -24,10 +24,6 @@ def parse(data: bytes) -> list[Any]:
 def notebook(*printed: str) -> bytes:
     outputs = [{"output_type": "stream", "text": text.splitlines(keepends=True)} for text in printed]
     return json.dumps({"nbformat": 4, "cells": [{"cell_type": "code", "outputs": outputs}]}).encode()
-
-
-def steps(trace: Trace) -> list[tuple[str, str, str]]:
-    return [(span.name, span.input, span.output) for span in trace.spans]
 
 
 def test_a_question_that_was_answered_rightly_and_one_that_was_not() -> None:

@@ -93,17 +93,17 @@ def test_a_text_about_questions_is_no_log() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "count", "outcomes"),
+    ("folders", "count", "outcomes"),
     [
-        ("programming_runs/root/reflexion_mbpp_rs", 354, (268, 86)),
-        ("programming_runs/root/reflexion_humaneval_rs_hard50", 50, (34, 16)),
-        ("programming_runs/root", 534, (313, 221)),
-        ("hotpotqa_runs/root/ReAct/reflexion", 515, (240, 275)),
-        ("hotpotqa_runs/root/ReAct/base", 102, (33, 69)),
+        (("programming_runs", "root", "reflexion_mbpp_rs"), 354, (268, 86)),
+        (("programming_runs", "root", "reflexion_humaneval_rs_hard50"), 50, (34, 16)),
+        (("programming_runs", "root"), 534, (313, 221)),
+        (("hotpotqa_runs", "root", "ReAct", "reflexion"), 515, (240, 275)),
+        (("hotpotqa_runs", "root", "ReAct", "base"), 102, (33, 69)),
     ],
 )
-def test_the_real_logs(corpora: Path, folder: str, count: int, outcomes: tuple[int, int]) -> None:
-    loaded = ingest.load([corpora / "reflexion" / folder], corpus="corpus")
+def test_the_real_logs(corpora: Path, folders: tuple[str, ...], count: int, outcomes: tuple[int, int]) -> None:
+    loaded = ingest.load([corpora.joinpath("reflexion", *folders)], corpus="corpus")
     assert len({trace.external_id for trace in loaded.traces}) == len(loaded.traces) == count
     found = Counter(stated.status for stated in loaded.outcomes)
     assert (found["pass"], found["fail"]) == outcomes

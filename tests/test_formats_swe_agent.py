@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from format_samples import lines
+from format_samples import lines, steps
 
 from refiner import ingest
 from refiner.formats.swe_agent import FORMAT
 from refiner.ports import Source
-from refiner.types import Outcome, Trace
+from refiner.types import Outcome
 
 TOLD = [
     {"role": "system", "content": "You have a shell.", "agent": "main"},
@@ -32,10 +32,6 @@ def step(action: str, observation: str, thought: str = "Hm.") -> dict[str, Any]:
 
 def run(*steps: dict[str, Any], status: str | None = "submitted", **more: Any) -> dict[str, Any]:
     return {"trajectory": list(steps), "history": TOLD, "info": {"exit_status": status}, **more}
-
-
-def steps(trace: Trace) -> list[tuple[str, str, str]]:
-    return [(span.name, span.input, span.output) for span in trace.spans]
 
 
 def test_actions_are_lines_for_the_shell_and_demonstrations_are_left_out() -> None:

@@ -33,7 +33,7 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY
         ("Authorization: Bearer abcdefghijklmnop1234", "abcdefghijklmnop1234", "secret"),
         ("https://bob:opensesame@host.example/x", "opensesame", "secret"),
         ("write to ann.lee+x@mail.example.org.", "ann.lee+x@mail.example.org", "e-mail"),
-        ("open /home/annlee/work/a.py", "annlee", "user"),
+        ("open /home/annlee/notes/a.py", "annlee", "user"),
         ("open C:\\\\Users\\\\annlee\\\\a.py", "annlee", "user"),
         ("open /Users/annlee", "annlee", "user"),
     ],

@@ -14,7 +14,7 @@ from refiner.conversation_views import CutJob
 from refiner.workspace import Workspace
 from tests.conversations import ONE
 from tests.fake_desk import HOSTILE, AppTest, FakeDesk, corpus_view, open_app, words
-from tests.rooms import opened, upload
+from tests.rooms import holding, upload
 
 KEY = "hush-hush-hush"
 
@@ -28,11 +28,8 @@ def stub() -> Iterator[StubModel]:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Workspace]:
-    made = opened(tmp_path / "refiner.duckdb")
-    made.create_corpus("talks")
-    made.ingest("talks", [upload("talk.jsonl", ONE)])
-    yield made
-    made.close()
+    with holding(tmp_path, "talks", upload("talk.jsonl", ONE)) as workspace:
+        yield workspace
 
 
 def by_model(monkeypatch: pytest.MonkeyPatch, desk: Workspace) -> AppTest:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from format_samples import lines
-from rooms import opened
+from rooms import holding
 
 from refiner.workspace.desk import Workspace
 from tests.fake_desk import open_app, words
@@ -16,10 +16,8 @@ from tests.fake_desk import open_app, words
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Workspace]:
-    workspace = opened(tmp_path / "w.duckdb")
-    workspace.create_corpus("own")
-    yield workspace
-    workspace.close()
+    with holding(tmp_path, "own") as workspace:
+        yield workspace
 
 
 def fill(desk: Workspace, folder: Path, *scores: dict[str, object]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rooms import opened, upload
+from rooms import holding, upload
 
 from refiner.workspace.desk import Workspace
 from tests.fake_desk import open_app, words
@@ -16,10 +16,8 @@ ODD = b"nr,ask,said,verdict\na,Add <b>it</b>,three,pass\nb,Halve,two,fail\nc,Dou
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Workspace]:
-    workspace = opened(tmp_path / "w.duckdb")
-    workspace.create_corpus("own")
-    yield workspace
-    workspace.close()
+    with holding(tmp_path, "own") as workspace:
+        yield workspace
 
 
 def test_a_table_that_says_nothing_by_its_names_is_mapped_and_added(

@@ -12,18 +12,15 @@ from refiner.errors import ConfigError, LabelError
 from refiner.snapshot import held_out
 from refiner.workspace import Workspace
 from tests.conversations import ONE, REQUESTS, chat_line, many
-from tests.rooms import opened, upload
+from tests.rooms import holding, upload
 
 GROWN = chat_line("next", "user: Sort it", "tool sort: ok", "user: no, newest first", "tool sort: ok", "user: thanks")
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    made = opened(tmp_path / "refiner.duckdb")
-    made.create_corpus("talks")
-    made.ingest("talks", [upload("talk.jsonl", ONE)])
-    yield made
-    made.close()
+    with holding(tmp_path, "talks", upload("talk.jsonl", ONE)) as workspace:
+        yield workspace
 
 
 def ids(workspace: Workspace, name: str = "talks episodes") -> list[str]:

@@ -31,9 +31,10 @@ def statuses(desk: Workspace, name: str = "own") -> dict[str, int]:
 
 
 def test_a_second_desk_on_one_file_is_told_who_has_it(tmp_path: Path) -> None:
-    opened(tmp_path / "a.duckdb")
+    first = opened(tmp_path / "a.duckdb")
     with pytest.raises(StoreBusy, match="this very process"):
         opened(tmp_path / "a.duckdb")
+    first.close()
 
 
 def test_closing_twice_is_fine_and_all_is_there_again(tmp_path: Path) -> None:

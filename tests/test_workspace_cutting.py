@@ -22,7 +22,7 @@ from refiner.workspace import Workspace
 from refiner.workspace.cutting import STARTED
 from storage import Store
 from tests.conversations import ONE, chat_line
-from tests.rooms import opened, upload
+from tests.rooms import holding, opened, upload
 
 KEY = "hush-hush-hush"
 NEXT = chat_line("next", "user: Sort it", "tool sort: ok", "user: no, newest first", "tool sort: ok", "user: thanks")
@@ -37,11 +37,8 @@ def stub() -> Iterator[StubModel]:
 
 @pytest.fixture
 def desk(tmp_path: Path, stub: StubModel) -> Iterator[Workspace]:
-    made = opened(tmp_path / "refiner.duckdb")
-    made.create_corpus("talks")
-    made.ingest("talks", [upload("talk.jsonl", ONE)])
-    yield made
-    made.close()
+    with holding(tmp_path, "talks", upload("talk.jsonl", ONE)) as workspace:
+        yield workspace
 
 
 def settings(stub: StubModel, **more: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from corpus import refiner
 from format_samples import SAMPLES, lines
-from rooms import opened
+from rooms import holding, opened
 
 from refiner import ingest
 from refiner.errors import FormatError
@@ -21,10 +21,8 @@ from storage import AddReport, Store
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Workspace]:
-    workspace = opened(tmp_path / "w.duckdb")
-    workspace.create_corpus("own")
-    yield workspace
-    workspace.close()
+    with holding(tmp_path, "own") as workspace:
+        yield workspace
 
 
 def record(name: str, *outputs: str, **more: Any) -> dict[str, Any]:

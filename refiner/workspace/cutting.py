@@ -16,7 +16,7 @@ from refiner import codec, episodes
 from refiner.config import RefineConfig, plain
 from refiner.conversation_views import CutJob, CutReport
 from refiner.errors import AnalystError, BudgetSpent, ConfigError, RefinerError, StoreError, WaitingForReplies
-from refiner.jobs import Stopped, Ticket, Worker
+from refiner.jobs import Shift, Stopped, Ticket, Worker
 from refiner.model_views import NO_KEYS, Asks, Keys, Stop
 from refiner.types import Trace
 from refiner.views import Estimate
@@ -54,6 +54,10 @@ class AtWork:
     def name(self) -> str:
         return _books(self.entry)
 
+    def halt(self) -> None:
+        """Lets no further call start."""
+        self.meter.halt()
+
     def read(self, ticket: Ticket, trace: Trace) -> episodes.Cut:
         """One conversation; one whose reply cannot be used is left whole and named."""
         ticket.check()
@@ -74,8 +78,7 @@ class Cutting:
 
     planner: Planner
     conversations: Conversations
-    worker: Worker
-    at_work: dict[str, AtWork] = field(default_factory=dict)
+    shift: Shift[AtWork] = field(default_factory=lambda: Shift(Worker(busy=READING)))
 
     def estimate(self, entry: Entry, given: Mapping[str, Any]) -> Estimate:
         """What reading the conversations would take; `steps` counts them. Never raises for what a person can mend."""
@@ -106,7 +109,7 @@ class Cutting:
         self._start(entry, self._settings(entry, given), keys)
 
     def _start(self, entry: Entry, chosen: RefineConfig, keys: Keys) -> None:
-        with self.worker.claim() as go:
+        with self.shift.worker.claim() as go:
             self.planner.asking.refuse_unasked(chosen)
             room = self.planner.asking.room
             tools = tools_for(chosen, self.planner.asking.environ(keys), folder=room.folder)
@@ -115,33 +118,17 @@ class Cutting:
                 raise ConfigError("analyst: only a model is asked to cut conversations")
             case = AtWork(entry, chosen, Asked(meter.analyst), meter)
             room.store.corpus_event(entry.id, STARTED, {"config": codec.to_plain(plain(chosen))})
-            self.at_work[entry.id] = case
-            go(entry.id, lambda ticket: self._work(case, ticket))
+            self.shift.launch(go, entry.id, case, self._work)
 
     def cancel(self, entry: Entry) -> None:
         """Stops after the conversations at work; their replies are kept. Nothing happens when it is not at work."""
-        if self.worker.stop(entry.id):
-            self.halt()
-
-    def halt(self) -> None:
-        """Lets the one at work ask nobody any more."""
-        for case in list(self.at_work.values()):
-            case.meter.halt()
-
-    def close(self) -> None:
-        """Stops the one at work and waits for its end; no other one starts."""
-        self.worker.close(self.halt)
-
-    def lost(self, corpus: str, error: BaseException) -> None:
-        """Takes the news of one that could not even say how it ended."""
-        log.error("cutting of %s was lost", corpus, exc_info=error)
-        self.at_work.pop(corpus, None)
+        self.shift.cancel(entry.id)
 
     def job(self, entry: Entry) -> CutJob | None:
         """How the latest cut by a model stands; None when there was none."""
-        store, case = self.planner.asking.room.store, self.at_work.get(entry.id)
+        store, case = self.planner.asking.room.store, self.shift.at_work.get(entry.id)
         if case is not None:
-            stopping = self.worker.is_cancelled(entry.id)
+            stopping = self.shift.worker.is_cancelled(entry.id)
             usage = usage_of(store.events(case.name), None if case.meter.closed else case.meter.body())
             asks = self.planner.asking.asks(case.config)
             return CutJob("cancelling" if stopping else "running", case.done, case.total, asks=asks, usage=usage)
@@ -189,12 +176,9 @@ class Cutting:
 
     def _work(self, case: AtWork, ticket: Ticket) -> None:
         """A whole cut, to its end in words."""
-        try:
-            body = self._told(case, ticket)
-            with suppress(StoreError):
-                self.planner.asking.room.store.corpus_event(case.entry.id, ENDED, body)
-        finally:
-            self.at_work.pop(case.entry.id, None)
+        body = self._told(case, ticket)
+        with suppress(StoreError):
+            self.planner.asking.room.store.corpus_event(case.entry.id, ENDED, body)
 
     def _told(self, case: AtWork, ticket: Ticket) -> dict[str, Any]:
         body: dict[str, Any] = {"status": "done", "words": "", "waiting": 0, "report": None, "failed": []}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from refiner.errors import ConfigError
 from refiner.job_views import Arrived, JobView, RefinementCard
-from refiner.jobs import Worker
+from refiner.jobs import Shift, Worker
 from refiner.labels import Threshold
 from refiner.model_views import NO_KEYS, Keys, ModelDefaults, Tested
 from refiner.reporting.report import Report
@@ -22,7 +23,7 @@ from refiner.workspace.asking import Asking
 from refiner.workspace.conversation_desk import ConversationDesk
 from refiner.workspace.conversations import Conversations
 from refiner.workspace.corpora import Corpora
-from refiner.workspace.cutting import READING, Cutting
+from refiner.workspace.cutting import Cutting
 from refiner.workspace.deciding import Deciding
 from refiner.workspace.digest import Digests
 from refiner.workspace.evidence import Evidence
@@ -33,13 +34,13 @@ from refiner.workspace.heldout import Seal
 from refiner.workspace.label_desk import LabelDesk
 from refiner.workspace.labelling import Labelling
 from refiner.workspace.ledgers import Ledgers
-from refiner.workspace.measuring import BUSY, Measuring
+from refiner.workspace.measuring import Measuring
 from refiner.workspace.plan import Planner
 from refiner.workspace.progress import Progress
 from refiner.workspace.reports import Reports
 from refiner.workspace.review_desk import ReviewDesk
 from refiner.workspace.room import REVIEWER, Room
-from refiner.workspace.running import Running
+from refiner.workspace.running import Running, lost
 from refiner.workspace.sample import Sample
 from refiner.workspace.scoring import Scoring
 from refiner.workspace.startskill import MAIN, StartSkills, from_files, from_uploads
@@ -47,6 +48,7 @@ from refiner.workspace.suggesting import Suggesting
 from refiner.workspace.tables import look
 from refiner.workspace.taking import Reading, Taking
 from refiner.workspace.tools import warm_up
+from refiner.workspace.usage import Meter
 
 
 class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
@@ -63,18 +65,16 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
         self._conversations = Conversations(self._corpora)
         self._reports = Reports(self._corpora)
         self._deciding = Deciding(room, self._reports)
-        self._worker = Worker(lambda name, error: self._running.lost(name, error))
         self._asking = Asking(room)
         planner = Planner(self._corpora, self._asking)
-        self._running = Running(planner, self._reports, self._worker, self._deciding.carry_over, self._asking)
+        shift: Shift[Meter] = Shift(Worker(partial(lost, room.store)))
+        self._running = Running(planner, self._reports, shift, self._deciding.carry_over, self._asking)
         self._progress = Progress(room, self._reports, self._running)
         self._seal = Seal(self._deciding)
         self._ledgers = Ledgers(self._deciding)
-        beside = Worker(lambda name, error: self._measuring.lost(name, error), BUSY)
-        self._measuring = Measuring(self._reports, self._running, beside)
+        self._measuring = Measuring(self._reports, self._running)
         self._gates = Gates(self._reports, self._measuring)
-        reading = Worker(lambda name, error: self._cutting.lost(name, error), READING)
-        self._cutting = Cutting(planner, self._conversations, reading)
+        self._cutting = Cutting(planner, self._conversations)
         self._evidence = Evidence(self._corpora, self._reports)
         self._exporting = Exporting(room, self._deciding, self._seal, self._ledgers, self._gates, self._evidence)
 
@@ -87,9 +87,8 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
 
     def close(self) -> None:
         """Stops the job at work after its step (it can be resumed), and lets the file go. Closing twice is fine."""
-        self._cutting.close()
-        self._measuring.close()
-        self._running.close()
+        for one in (self._cutting, self._measuring, self._running):
+            one.shift.close()
         self._room.store.close()
 
     def warm_up(self) -> None:
@@ -118,12 +117,12 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
     def remove_corpus(self, name: str) -> None:
         """Takes a corpus away, with its labels and refinements. Raises ConfigError when there is none of that name."""
         entry = self._corpora.entry(name)
-        running = self._worker.running()
+        running = self._running.shift.worker.running()
         if running is not None and self._reports.corpus(running) == entry.id:
             raise ConfigError(f'a refinement of "{name}" is running; cancel it first')
-        if any(self._reports.corpus(one) == entry.id for one in self._measuring.at_work):
+        if any(self._reports.corpus(one) == entry.id for one in self._measuring.shift.at_work):
             raise ConfigError(f'a gate of "{name}" is being asked again; cancel that first')
-        if entry.id in self._cutting.at_work:
+        if entry.id in self._cutting.shift.at_work:
             raise ConfigError(f'the conversations of "{name}" are being read; stop that first')
         self._corpora.remove(name)
 
@@ -220,7 +219,7 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
 
     def running(self) -> str | None:
         """The refinement at work, or None; one that has said how it ended is not at work any more."""
-        name = self._worker.running()
+        name = self._running.shift.worker.running()
         job = self._room.store.job(name) if name else None
         return name if job and job.status == "running" else None
 
@@ -263,7 +262,7 @@ class Workspace(ReviewDesk, EvidenceDesk, LabelDesk, ConversationDesk):
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits until no job is at work; False when that took longer. For scripts and tests; pages poll `job`."""
-        return all(one.join(seconds) for one in (self._worker, self._measuring.worker, self._cutting.worker))
+        return all(one.shift.worker.join(seconds) for one in (self._running, self._measuring, self._cutting))
 
     def refinements(self, name: str) -> list[RefinementCard]:
         """The refinements of a corpus, newest first."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from refiner import codec
 from refiner.config import RefineConfig
 from refiner.errors import ConfigError, RefinerError, StoreError, WaitingForReplies
 from refiner.evidence_views import GateJob
-from refiner.jobs import Stopped, Ticket, Worker
+from refiner.jobs import Shift, Stopped, Ticket, Worker
 from refiner.model_views import NO_KEYS, Asks, Keys
 from refiner.ports import Tools
 from refiner.reporting.report import Report
@@ -54,44 +55,27 @@ class Measuring:
 
     reports: Reports
     running: Running
-    worker: Worker
-    at_work: dict[str, AtWork] = field(default_factory=dict)
+    shift: Shift[AtWork] = field(default_factory=lambda: Shift(Worker(busy=BUSY)))
 
     def start(self, refinement_id: str, keys: Keys = NO_KEYS, *, planted: bool = False) -> None:
         """Asks the gate of a refinement again. Raises ConfigError, JobRunning, or NotReady without verdicts."""
         if self.reports.is_opened(refinement_id):
             raise ConfigError("this result was opened for reading; `refiner calibrate` measures its gate")
         report, config = self.reports.report(refinement_id), self.reports.start(refinement_id).config
-        with self.worker.claim() as go:
+        with self.shift.worker.claim() as go:
             case = AtWork(report, config, self.running.tools(config, keys))
             self.reports.store.event(refinement_id, STARTED, {})
-            self.at_work[refinement_id] = case
-            go(refinement_id, lambda ticket: self._work(case, ticket, Wish(planted=planted)))
+            self.shift.launch(go, refinement_id, case, partial(self._work, wish=Wish(planted=planted)))
 
     def cancel(self, refinement_id: str) -> None:
         """Stops it; nothing of it counts. Nothing happens when it is not at work."""
-        if self.worker.stop(refinement_id):
-            self.halt()
-
-    def halt(self) -> None:
-        """Lets the one at work ask nobody any more."""
-        for case in list(self.at_work.values()):
-            case.halt()
-
-    def close(self) -> None:
-        """Stops the one at work and waits for its end; no other one starts."""
-        self.worker.close(self.halt)
-
-    def lost(self, refinement_id: str, error: BaseException) -> None:
-        """Takes the news of one that could not even say how it ended."""
-        log.error("calibration %s was lost", refinement_id, exc_info=error)
-        self.at_work.pop(refinement_id, None)
+        self.shift.cancel(refinement_id)
 
     def job(self, refinement_id: str) -> GateJob | None:
         """How the latest one stands; None when there was none, or when it is through."""
-        case = self.at_work.get(refinement_id)
+        case = self.shift.at_work.get(refinement_id)
         if case is not None:
-            stopping = self.worker.is_cancelled(refinement_id)
+            stopping = self.shift.worker.is_cancelled(refinement_id)
             return GateJob("cancelling" if stopping else "running", case.done, case.total)
         events = [one for one in self.reports.store.events(refinement_id) if one.kind in (STARTED, ENDED)]
         if not events:
@@ -111,13 +95,10 @@ class Measuring:
 
     def _work(self, case: AtWork, ticket: Ticket, wish: Wish) -> None:
         """A whole calibration, to its end in words."""
-        name, case.ticket = case.report.refinement_id, ticket
-        try:
-            body = self._ended(case, ticket, wish)
-            with suppress(StoreError):
-                self.reports.store.event(name, ENDED, body)
-        finally:
-            self.at_work.pop(name, None)
+        case.ticket = ticket
+        body = self._ended(case, ticket, wish)
+        with suppress(StoreError):
+            self.reports.store.event(case.report.refinement_id, ENDED, body)
 
     def _ended(self, case: AtWork, ticket: Ticket, wish: Wish) -> dict[str, Any]:
         """Measures, writes the figures down, and says how it ended."""

@@ -50,7 +50,7 @@ class Progress:
             reviewable=self.reports.is_reviewable(refinement_id),
             usage=usage_of(events, self.running.live(refinement_id)),
             asks=self.running.asking.asks(start.config, latest.get("stopped", ""), latest.get("waiting", 0)),
-            cancelling=status == "running" and self.running.worker.is_cancelled(refinement_id),
+            cancelling=status == "running" and self.running.shift.worker.is_cancelled(refinement_id),
         )
 
     def arrived(self, refinement_id: str) -> tuple[Arrived, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from refiner import codec
@@ -13,7 +13,7 @@ from refiner.config import RefineConfig, plain, result_fields
 from refiner.engine import Emit, Engine, Event, RefinementRecords, StageEnded, StageProgress, StageStarted
 from refiner.errors import AnalystError, BudgetSpent, ConfigError, RefinerError, StoreError, WaitingForReplies
 from refiner.executors.local import InlineExecutor
-from refiner.jobs import Stopped, Ticket, Worker
+from refiner.jobs import Go, Shift, Stopped, Ticket, log_lost
 from refiner.model_views import NO_KEYS, Keys, Stop
 from refiner.ports import Stage, Tools
 from refiner.snapshot import Seen, Snapshot
@@ -29,7 +29,7 @@ from refiner.workspace.plan import Plan, Planner
 from refiner.workspace.reports import Reports
 from refiner.workspace.tools import engine_for
 from refiner.workspace.usage import Meter, meter_of, metered
-from storage import JobStatus
+from storage import JobStatus, Store
 
 log = logging.getLogger(__name__)
 UNEXPECTED = "something unexpected happened"
@@ -57,14 +57,13 @@ class Running:
 
     planner: Planner
     reports: Reports
-    worker: Worker
+    shift: Shift[Meter]
     carry: Callable[[str, str], int]
     asking: Asking
-    meters: dict[str, Meter] = field(default_factory=dict)
 
     def start(self, entry: Entry, settings: dict[str, Any], keys: Keys = NO_KEYS) -> str:
         """Starts a refinement of a corpus; the same one again goes on from where it is. Raises JobRunning."""
-        with self.worker.claim() as go:
+        with self.shift.worker.claim() as go:
             plan = self.planner.plan(entry, settings)
             tools = self.tools(plan.config, keys)
             refinement_id = self._open(entry, plan, tools)
@@ -77,7 +76,7 @@ class Running:
         `limits`: new values of `max_cost` and `max_tokens_total`.
         """
         self._refuse_opened(refinement_id)
-        with self.worker.claim() as go:
+        with self.shift.worker.claim() as go:
             if limits:
                 self._limit(refinement_id, limits)
             self._go(go, refinement_id, self.tools(self.reports.start(refinement_id).config, keys))
@@ -88,7 +87,7 @@ class Running:
         stages = self.reports.start(refinement_id).stages
         if stage not in stages:
             raise ConfigError(f'there is no stage "{stage}"; there are {", ".join(stages)}')
-        with self.worker.claim() as go:
+        with self.shift.worker.claim() as go:
             tools = self.tools(self.reports.start(refinement_id).config, keys)
             before = len(self.reports.store.events(refinement_id, "rerun"))
             self.reports.store.drop_replies(refinement_id)
@@ -97,28 +96,12 @@ class Running:
 
     def cancel(self, refinement_id: str) -> None:
         """Stops after the step at work; what is finished is kept. Nothing happens when it is not running."""
-        if self.worker.stop(refinement_id):
-            self.halt()
-
-    def halt(self) -> None:
-        """Lets the job at work ask nobody any more; replies under way are still kept."""
-        for meter in list(self.meters.values()):
-            meter.halt()
-
-    def close(self) -> None:
-        """Stops the job at work after its step and waits for that; no other one starts."""
-        self.worker.close(self.halt)
+        self.shift.cancel(refinement_id)
 
     def live(self, refinement_id: str) -> dict[str, Any] | None:
         """What the run at work has taken of a model and not written down yet."""
-        meter = self.meters.get(refinement_id)
+        meter = self.shift.at_work.get(refinement_id)
         return None if meter is None or meter.closed else meter.body()
-
-    def lost(self, refinement_id: str, error: BaseException) -> None:
-        """Takes the news of a job that could not even say how it ended."""
-        log.error("job %s was lost", refinement_id, exc_info=error)
-        with suppress(StoreError):
-            self.reports.store.set_job(refinement_id, "failed")
 
     def _refuse_opened(self, refinement_id: str) -> None:
         if self.reports.is_opened(refinement_id):
@@ -173,7 +156,7 @@ class Running:
 
     def _go(
         self,
-        go: Callable[[str, Callable[[Ticket], None]], None],
+        go: Go,
         refinement_id: str,
         tools: Tools,
         snapshot: Snapshot | None = None,
@@ -205,7 +188,7 @@ class Running:
         status: JobStatus = "done"
         later: dict[str, Any] = {}
         if case.meter is not None:
-            self.meters[case.refinement_id] = case.meter
+            self.shift.at_work[case.refinement_id] = case.meter
         try:
             with metered(self.reports.store, case.refinement_id, case.meter):
                 status = self._stages(case, ticket)
@@ -217,7 +200,7 @@ class Running:
             log.exception("refinement %s failed", case.refinement_id)
             status, error = "failed", f"{UNEXPECTED} ({type(failure).__name__}: {failure}); the log has the details"
         finally:
-            self.meters.pop(case.refinement_id, None)
+            self.shift.at_work.pop(case.refinement_id, None)
         self._end(case.refinement_id, status, error, later)
 
     def _stages(self, case: Case, ticket: Ticket) -> JobStatus:
@@ -277,6 +260,13 @@ class Running:
         store.event(refinement_id, "run_ended", {"status": status, "error": error, "counts": counts, **later})
         stage = job.stage if job else ""
         store.set_job(refinement_id, status, stage, job.done if job else 0, job.total if job else 0)
+
+
+def lost(store: Store, refinement_id: str, error: BaseException) -> None:
+    """Takes the news of a job that could not even say how it ended."""
+    log_lost(refinement_id, error)
+    with suppress(StoreError):
+        store.set_job(refinement_id, "failed")
 
 
 def _later(stop: BudgetSpent | WaitingForReplies) -> dict[str, Any]:
