@@ -13,6 +13,11 @@ import duckdb
 from refiner.errors import StoreBusy, StoreError
 from storage import faults, migrations
 
+_ATTACH = "ATTACH ? AS store (TYPE duckdb, ROW_GROUP_SIZE 2048{})"
+"""Small row groups, because a checkpoint writes the last one of a table anew: of the usual 122,880 rows that would be
+everything there is, and every checkpoint would cost more than the one before."""
+_USE = "USE store"
+"""What a cursor does not take over from the connection that it is of."""
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -75,7 +80,9 @@ class Database:
         with self._cursors:
             if self._root is None:
                 raise StoreError(f"the database {self.path} is closed; open it again.")
-            return self._root.cursor()
+            cursor = self._root.cursor()
+        cursor.execute(_USE)
+        return cursor
 
 
 _open: WeakValueDictionary[Path, Database] = WeakValueDictionary()
@@ -88,7 +95,7 @@ def open_database(path: Path, *, read_only: bool = False) -> Database:
     Raises StoreBusy when it is open elsewhere (or a second time here), SchemaTooNew, or StoreError.
     """
     path = path.resolve()
-    if "?" in str(path):  # DuckDB reads what follows as options
+    if "?" in str(path):  # DuckDB puts the name of its log before it
         raise StoreError(f"the database {path} cannot be opened: its path has a question mark; name another folder.")
     with _opening:
         if path in _open:
@@ -108,12 +115,15 @@ def open_database(path: Path, *, read_only: bool = False) -> Database:
 def connect(path: Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
     """The only call of duckdb.connect in the product."""
     with faults.translated(path):
-        # Without the prefix, a CSV or JSON file would be opened as a table in memory. The prefix would spoil the
-        # default temporary folder.
-        config = {**_CONFIG, "temp_directory": f"{path}.tmp"}
-        root = duckdb.connect(f"duckdb:{path}", read_only=read_only, config=config)
-        # From here on no query reads any other file or the network.
-        root.execute("SET enable_external_access = false")
+        root = duckdb.connect(config={**_CONFIG, "temp_directory": f"{path}.tmp"})
+        try:
+            root.execute(_ATTACH.format(", READ_ONLY" if read_only else ""), [str(path)])
+            root.execute(_USE)
+            # From here on no query reads any other file or the network.
+            root.execute("SET enable_external_access = false")
+        except BaseException:
+            root.close()
+            raise
         return root
 
 

@@ -146,6 +146,16 @@ def test_a_path_that_cannot_hold_a_database(tmp_path: Path, path: str) -> None:
         Store.open(tmp_path / path)
 
 
+@pytest.mark.parametrize("name", ["it's", 'a "quote"', "semi;colon", "per%cent", "délivré"])
+def test_a_path_is_a_path_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name / f"{name}.duckdb"
+    with Store.open(path) as store:
+        store.add_traces("corpus", [TRACE])
+    with Store.open(path, read_only=True) as store:
+        assert list(store.traces("corpus")) == [TRACE]
+    assert [file.relative_to(tmp_path) for file in tmp_path.rglob("*.duckdb*")] == [path.relative_to(tmp_path)]
+
+
 def test_a_path_with_a_question_mark_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="question mark"):
         Store.open(tmp_path / "really?" / "refiner.duckdb")

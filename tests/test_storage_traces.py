@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -280,3 +281,15 @@ def test_two_thousand_traces_of_twenty_spans_load_in_seconds(store: Store) -> No
     assert store.add_traces("corpus", many).added == 2000
     assert time.process_time() - started < 10
     assert sum(len(trace.spans) for trace in store.traces("corpus")) == 40_000
+
+
+def test_a_checkpoint_rewrites_a_bounded_part_of_what_is_there(tmp_path: Path) -> None:
+    path, rows = tmp_path / "x.duckdb", 5000
+    with Store.open(path) as store, store.bulk():
+        for first in range(0, rows, 1000):
+            store.add_traces("corpus", [_trace(f"t{number}") for number in range(first, first + 1000)])
+    with duckdb.connect(str(path)) as connection:
+        sizes = connection.execute(
+            "SELECT max(count) FROM pragma_storage_info('trace') WHERE column_name = 'body' GROUP BY row_group_id"
+        ).fetchall()
+    assert len(sizes) >= 3 and max(size for (size,) in sizes) <= 2048
