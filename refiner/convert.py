@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, get_args
 from refiner import ingest, intake, labels
 from refiner.errors import FormatError, OutputError
 from refiner.formats import canonical
-from refiner.growth import grows
+from refiner.growth import BEGINS, grows
 from refiner.parts import together
 from refiner.ports import Source
 from refiner.types import BadRecord, Outcome, Status, Trace, trace_key
@@ -45,12 +45,14 @@ class Converted:
 
     Only passed and failed traces are in the rewards; infrastructure stands in the trace's own record. A conflict is
     (external id, source that was written, source that was not). `skipped`: files of a folder that are no traces.
+    `copies`: sessions that were copied under another id, as (that id, the id that was written).
     """
 
     statuses: dict[Status, int]
     feedback: int
     duplicates: int
     notes_left_out: int
+    copies: tuple[tuple[str, str], ...]
     conflicts: tuple[tuple[str, str, str], ...]
     rejected: tuple[BadRecord, ...]
     skipped: tuple[BadRecord, ...]
@@ -74,14 +76,20 @@ class _Place:
 
 @dataclass(slots=True)
 class _Draft:
-    """Traces as lines of a file, in the order in which they came; of a run that grew the longest one counts."""
+    """Traces as lines of a file, in the order in which they came; of a run that grew the longest one counts.
+
+    `begun`: the traces by the first line of their session. `copies`: ids of copied sessions, with that of the original.
+    """
 
     stream: BinaryIO
     places: dict[str, _Place] = field(default_factory=dict)
     duplicates: int = 0
     conflicts: list[tuple[str, str, str]] = field(default_factory=list)
+    begun: dict[str, list[str]] = field(default_factory=dict)
+    copies: dict[str, str] = field(default_factory=dict)
 
     def take(self, trace: Trace) -> None:
+        trace = trace if trace.external_id in self.places else self._under_its_name(trace)
         known, revision = self.places.get(trace.external_id), trace.revision
         if known is None:
             self._write(trace, revision)
@@ -95,6 +103,15 @@ class _Draft:
         else:
             self.conflicts.append((trace.external_id, known.source, trace.source))
 
+    def _under_its_name(self, trace: Trace) -> Trace:
+        """A session that was copied under another id, as the trace that it is already."""
+        for name in self.begun.get(trace.meta.get(BEGINS, ""), ()):
+            kept = self._read(self.places[name])
+            if grows(kept, trace) or grows(trace, kept):
+                self.copies[trace.external_id] = name
+                return replace(trace, external_id=name)
+        return trace
+
     def lines(self) -> Iterator[tuple[str, bytes]]:
         """External id and line of every trace that counts."""
         for name, place in sorted(self.places.items(), key=lambda item: item[1].at):
@@ -102,6 +119,8 @@ class _Draft:
 
     def _write(self, trace: Trace, revision: str) -> None:
         at = self.stream.seek(0, os.SEEK_END)
+        if BEGINS in trace.meta and trace.external_id not in self.places:
+            self.begun.setdefault(trace.meta[BEGINS], []).append(trace.external_id)
         self.places[trace.external_id] = _Place(at, revision, trace.task_id, trace.source, trace.format)
         self.stream.write(json.dumps(canonical.record_of(trace)).encode() + b"\n")
 
@@ -119,7 +138,7 @@ class _Seen:
     """What is said about the traces, while they stream by."""
 
     threshold: labels.Threshold
-    stated: dict[str, list[Outcome]] = field(default_factory=dict)
+    stated: list[Outcome] = field(default_factory=list)
     scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: int = 0
     rejected: list[BadRecord] = field(default_factory=list)
@@ -128,7 +147,7 @@ class _Seen:
     def take(self, record: ingest.FileRecord) -> None:
         item = record.item
         if isinstance(item, Outcome):
-            self.stated.setdefault(item.trace_id, []).append(labels.rescored(item, self.threshold))
+            self.stated.append(labels.rescored(item, self.threshold))
         elif isinstance(item, BadRecord):
             (self.rejected if record.format else self.skipped).append(item)
         else:
@@ -185,12 +204,7 @@ def _converted(
             seen.take(record)
     if not draft.places:
         raise FormatError(f"no traces in {', '.join(map(str, paths))}")
-    tasks = {name: place.task_id for name, place in draft.places.items()}
-    outcomes, warnings = intake.side_files(_CORPUS, tasks, labelling.rewards, labelling.feedback, labelling.threshold)
-    chosen = labels.by_score(seen.scores, labelling.score, labelling.threshold) if labelling.score else []
-    for outcome in (*chosen, *outcomes):
-        seen.stated.setdefault(outcome.trace_id, []).append(outcome)
-    effective = {name: labels.effective(seen.stated.get(trace_key(_CORPUS, name), ())) for name in draft.places}
+    effective, warnings = _judged(draft, seen, labelling)
     texts = {name: outcome.feedback for name, outcome in effective.items() if outcome.feedback}
     _write_traces(draft, effective, folder / TRACES)
     _write_json(
@@ -203,6 +217,7 @@ def _converted(
         feedback=len(texts),
         duplicates=draft.duplicates,
         notes_left_out=seen.notes,
+        copies=tuple(sorted(draft.copies.items())),
         conflicts=tuple(draft.conflicts),
         rejected=tuple(seen.rejected),
         skipped=tuple(seen.skipped),
@@ -211,6 +226,20 @@ def _converted(
 
 
 _SIDES = ("pass", "fail")
+
+
+def _judged(draft: _Draft, seen: _Seen, labelling: Labelling) -> tuple[dict[str, Outcome], tuple[str, ...]]:
+    """The outcome that counts of every trace, by external id, and what a person should know about the label files."""
+    tasks = {name: place.task_id for name, place in draft.places.items()}
+    outcomes, warnings = intake.side_files(
+        _CORPUS, tasks, labelling.rewards, labelling.feedback, labelling.threshold, copies=draft.copies
+    )
+    chosen = labels.by_score(seen.scores, labelling.score, labelling.threshold) if labelling.score else []
+    names = {trace_key(_CORPUS, copy): trace_key(_CORPUS, name) for copy, name in draft.copies.items()}
+    stated: dict[str, list[Outcome]] = {}
+    for outcome in (*seen.stated, *chosen, *outcomes):
+        stated.setdefault(names.get(outcome.trace_id, outcome.trace_id), []).append(outcome)
+    return {name: labels.effective(stated.get(trace_key(_CORPUS, name), ())) for name in draft.places}, warnings
 
 
 def _write_traces(draft: _Draft, effective: dict[str, Outcome], path: Path) -> None:

@@ -86,19 +86,26 @@ def named_tasks(traces: Iterable[Trace]) -> dict[str, str]:
 
 
 def side_files(
-    corpus: str, tasks: Mapping[str, str], rewards: Path | None, feedback: Path | None, threshold: labels.Threshold
+    corpus: str,
+    tasks: Mapping[str, str],
+    rewards: Path | None,
+    feedback: Path | None,
+    threshold: labels.Threshold,
+    *,
+    copies: Mapping[str, str] | None = None,
 ) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
     """What label files say about these traces, and what a person should know. Both are empty without a file.
 
-    `tasks`: the external ids, each with the task that its file names, or nothing. Raises LabelError.
+    `tasks`: the external ids, each with the task that its file names, or nothing. `copies`: other ids that traces had
+    in copies of them. Raises LabelError.
     """
     if rewards is None and feedback is None:
         return (), ()
     given = None
     if rewards:
-        below, names = threshold.lower_is_better, labels.names_of(tasks)
+        below, names = threshold.lower_is_better, labels.names_of(tasks) | (copies or {}).keys()
         given = labels.load_rewards(rewards, pass_at=threshold.pass_at, lower_is_better=below, names=names)
     texts = labels.load_feedback(feedback) if feedback else None
-    attached = labels.attach(corpus, tasks, given, texts, tasks=tasks)
+    attached = labels.attach(corpus, tasks, given, texts, tasks=tasks, copies=copies)
     rejected = tuple(f"{one.path}:{one.line}: {one.reason}" for one in given.rejected) if given else ()
     return attached.outcomes, (*attached.report.sentences(), *rejected)

@@ -11,6 +11,7 @@ from corpus import refiner
 from format_samples import SAMPLES, lines
 
 from refiner import convert, ingest, intake
+from refiner.cli.convert import as_text
 from refiner.convert import FILES, Labelling
 from refiner.errors import LabelError, OutputError
 from refiner.labels import Threshold, effective
@@ -68,6 +69,8 @@ def test_real_corpora_read_back_equal(folder: str, corpora: Path, tmp_path: Path
     before = [one.item for one in ingest.read([corpora / folder], corpus="corpus") if isinstance(one.item, Trace)]
     done = convert.convert([corpora / folder], tmp_path / "out")
     after = [one.item for one in ingest.read([tmp_path / "out/traces.jsonl"], corpus="corpus")]
+    names = dict(done.copies)
+    before = [replace(one, external_id=names.get(one.external_id, one.external_id)) for one in before]
     assert sorted({one.external_id for one in before}) == sorted(one.external_id for one in traces(after))
     assert len(before) == done.traces + done.duplicates + len(done.conflicts)
     given = {(one.id, one.revision): comparable(one) for one in before[::-1]}
@@ -115,6 +118,24 @@ def test_a_run_that_grew_is_written_once_and_a_contradiction_is_named(tmp_path: 
     read = ingest.load([tmp_path / "out"], corpus="corpus").traces
     assert [(trace.external_id, len(trace.spans)) for trace in read] == [("a", 2), ("b", 1)]
     assert (done.traces, done.duplicates, len(done.conflicts)) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_session_copied_under_another_id_is_written_once_with_the_labels_of_either(
+    tmp_path: Path, backwards: bool
+) -> None:
+    given, rewards = tmp_path / "given.jsonl", tmp_path / "rewards.json"
+    began = [record("first", "x", begins_with="u1"), record("resumed", "x", "y", begins_with="u1", outcome="fail")]
+    other = [record("other", "z", begins_with="u1"), record("last", "x", begins_with="u2")]
+    given.write_bytes(lines(*(began[::-1] if backwards else began), *other))
+    rewards.write_text(json.dumps({"first": True, "other": False}))
+    done = convert.convert([given], tmp_path / "out", Labelling(rewards))
+    kept, copy = ("resumed", "first") if backwards else ("first", "resumed")
+    assert done.copies == ((copy, kept),) and (done.traces, done.duplicates) == (3, 1)
+    written = ingest.load([tmp_path / "out/traces.jsonl"], corpus="corpus").traces
+    assert {one.external_id: len(one.spans) for one in written} == {kept: 2, "last": 1, "other": 1}
+    assert json.loads((tmp_path / "out/binary_rewards.json").read_text()) == {kept: True, "other": False}
+    assert any(line.endswith(f"for example, {copy} is {kept}.") for line in as_text(done, tmp_path))
 
 
 def test_nothing_is_written_when_something_is_wrong(tmp_path: Path) -> None:

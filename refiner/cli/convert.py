@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from refiner import codec
 from refiner.cli.console import safe
 from refiner.columns import HELP
-from refiner.file_reports import skipped_words
+from refiner.file_reports import copied_words, skipped_words
 
 if TYPE_CHECKING:
     from refiner.convert import Converted
@@ -71,6 +71,7 @@ def as_text(done: Converted, out: Path) -> list[str]:
     lines += [
         f"{name}: the trace in {new} contradicts the one in {old}, which stays." for name, old, new in done.conflicts
     ]
+    lines += [copied_words(done.copies)] if done.copies else []
     lines += [*done.warnings, *skipped_words(done.skipped)]
     lines += [f"Rejected: {bad.path}:{bad.line}: {bad.reason}" for bad in done.rejected[:_SHOWN]]
     more = len(done.rejected) - _SHOWN
