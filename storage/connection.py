@@ -32,6 +32,7 @@ class Database:
         self.path, self.read_only = path, read_only
         self._root: duckdb.DuckDBPyConnection | None = root
         self._writer = threading.RLock()
+        self._writing: duckdb.DuckDBPyConnection | None = None
         self._cursors = threading.Lock()
 
     @contextmanager
@@ -46,11 +47,22 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor inside one transaction: all of the block is kept, or (on any exception) nothing of it."""
+        """A cursor inside one transaction: all of the block is kept, or (on any exception) nothing of it.
+
+        Inside another such block of the same thread it is the cursor, and the transaction, of that one.
+        """
         if self.read_only:
             raise StoreError(f"{self.path} was opened for reading only; open it for writing to change it.")
-        with self._writer, self.read() as cursor, _transaction(cursor):
-            yield cursor
+        with self._writer:
+            if self._writing is not None:
+                yield self._writing
+                return
+            with self.read() as cursor, _transaction(cursor):
+                self._writing = cursor
+                try:
+                    yield cursor
+                finally:
+                    self._writing = None
 
     @contextmanager
     def bulk(self) -> Iterator[None]:

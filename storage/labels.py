@@ -14,17 +14,23 @@ from storage import batches
 R = TypeVar("R")
 
 
-def add_outcomes(cursor: duckdb.DuckDBPyConnection, outcomes: Sequence[Outcome], at: str) -> int:
+def add_outcomes(
+    cursor: duckdb.DuckDBPyConnection, outcomes: Sequence[Outcome], at: str, *, only_first: bool = False
+) -> int:
     """Appends what was not already said last, and returns how many events that is.
 
     Per trace and origin, the part of the batch that the stored events end with is a repetition and is left out. A
     statement that was overruled since is a new event: the latest one counts, so going back to it must be seen.
+
+    `only_first` leaves out every trace and origin of which something is stored. So a part of an upload can be kept
+    with its traces; whether the rest repeats what was said before can only be told from all of the upload.
     """
     stored = _stored_keys(cursor, outcomes)
     coming: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
         coming.setdefault((outcome.trace_id, outcome.origin), []).append(outcome)
-    fresh = [outcome for where, batch in coming.items() for outcome in _unsaid(stored.get(where, []), batch)]
+    wanted = {where: batch for where, batch in coming.items() if not (only_first and where in stored)}
+    fresh = [outcome for where, batch in wanted.items() for outcome in _unsaid(stored.get(where, []), batch)]
     first = batches.next_seq(cursor, "outcome")
     batches.insert(cursor, "outcome", [_outcome_row(first + n, item, at) for n, item in enumerate(fresh)])
     return len(fresh)

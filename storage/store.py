@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,16 +68,18 @@ class Store:
         with self.database.write() as cursor:
             return traces.add(cursor, corpus, traces_, known, self._clock())
 
-    @contextmanager
-    def bulk(self) -> Iterator[None]:
+    def bulk(self) -> AbstractContextManager[None]:
         """For adding traces by the gigabyte: see `Database.bulk`."""
-        with self.database.bulk():
-            yield
+        return self.database.bulk()
 
-    def add_outcomes(self, outcomes: Sequence[Outcome]) -> int:
-        """Appends outcomes that were not already said last of their trace and origin; returns how many."""
+    def together(self) -> AbstractContextManager[object]:
+        """What this thread writes inside the block is one transaction: all of it is kept, or nothing."""
+        return self.database.write()
+
+    def add_outcomes(self, outcomes: Sequence[Outcome], *, only_first: bool = False) -> int:
+        """Appends what was not already said last of a trace, or (`only_first`) at all; returns how many events."""
         with self.database.write() as cursor:
-            return labels.add_outcomes(cursor, outcomes, self._clock())
+            return labels.add_outcomes(cursor, outcomes, self._clock(), only_first=only_first)
 
     def add_notes(self, notes: Sequence[EvaluatorNote]) -> None:
         """Appends the evaluator notes that are not stored yet."""

@@ -293,3 +293,16 @@ def test_a_checkpoint_rewrites_a_bounded_part_of_what_is_there(tmp_path: Path) -
             "SELECT max(count) FROM pragma_storage_info('trace') WHERE column_name = 'body' GROUP BY row_group_id"
         ).fetchall()
     assert len(sizes) >= 3 and max(size for (size,) in sizes) <= 2048
+
+
+def test_what_is_written_together_is_kept_together_or_not_at_all(store: Store) -> None:
+    trace = _trace("t1")
+    with pytest.raises(KeyboardInterrupt), store.together():
+        store.add_traces("corpus", [trace])
+        store.add_outcomes([Outcome(trace.id, "fail")])
+        raise KeyboardInterrupt
+    assert list(store.traces("corpus")) == []
+    with store.together():
+        store.add_traces("corpus", [trace])
+        store.add_outcomes([Outcome(trace.id, "fail")])
+    assert store.outcomes("corpus").keys() == {trace.id}

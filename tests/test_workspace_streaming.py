@@ -54,6 +54,29 @@ def test_many_small_batches_give_what_one_gives(tmp_path: Path) -> None:
     assert whole[0].added > 40 and whole[0].grown and not whole[0].conflicts
 
 
+def test_a_stop_in_the_middle_leaves_no_trace_without_its_outcome_and_the_next_try_completes(tmp_path: Path) -> None:
+    ended = [record(f"x{n}", "z", outcome="pass", feedback="ok") for n in range(6)]
+    put(tmp_path / "given/a.jsonl", *ended, *(record(f"x{n}", "z", outcome="fail") for n in range(0, 6, 2)))
+
+    def cut_short() -> Iterator[ingest.FileRecord]:
+        for number, one in enumerate(ingest.read([tmp_path / "given"], corpus="c")):
+            if number == 10:
+                raise KeyboardInterrupt
+            yield one
+
+    whole = streamed(tmp_path, 10**9, tmp_path / "given")[1]
+    with Store.open(tmp_path / "stopped.duckdb") as store:
+        with pytest.raises(KeyboardInterrupt):
+            Streamed(store, "c", 1).take(cut_short())
+        there = {trace.id for trace in store.traces("c")}
+        assert len(there) >= 4 and store.outcomes("c").keys() == there
+    for name in ("stopped", "1"):
+        for _ in range(2):
+            with Store.open(tmp_path / f"{name}.duckdb") as store:
+                Streamed(store, "c", 1).take(ingest.read([tmp_path / "given"], corpus="c"))
+                assert (list(store.traces("c")), store.outcomes("c"), store.notes("c")) == whole
+
+
 def test_files_are_read_where_they_lie_with_the_labels_beside_them(desk: Workspace, tmp_path: Path) -> None:
     put(tmp_path / "runs/a.jsonl", record("r0", "x"), record("r1", "y"))
     (tmp_path / "runs/b.jsonl").write_bytes(b'{"trace_id": "r2"}\n' + lines(record("r3", "x")))

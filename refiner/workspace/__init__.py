@@ -131,11 +131,12 @@ class Session:
         return [expected_words(self.config, meter.expected), *([window] if window else [])]
 
     def _freeze(self, taken: intake.Intake) -> tuple[Inputs, Snapshot]:
-        added = self.store.add_traces(CORPUS, taken.traces)
-        names = dict(added.renamed)
-        taken = taken.renamed(names)
-        self.store.add_outcomes(taken.outcomes)
-        self.store.add_notes(taken.notes)
+        with self.store.together():
+            added = self.store.add_traces(CORPUS, taken.traces)
+            names = dict(added.renamed)
+            taken = taken.renamed(names)
+            self.store.add_outcomes(taken.outcomes)
+            self.store.add_notes(taken.notes)
         wanted = {names.get(trace.id, trace.id) for trace in taken.traces}
         current = [trace for trace in self.store.traces(CORPUS) if trace.id in wanted]
         share = held_out_share(self.config.rules, self.config.holdout, known_tasks(current))

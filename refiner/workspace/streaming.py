@@ -36,6 +36,8 @@ class Streamed:
     notes: list[EvaluatorNote] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     """All of them: what is a repetition can only be told from all that is said of a trace."""
+    kept: int = 0
+    """How many of them were handed over with their traces."""
     copied: dict[str, str] = field(default_factory=dict)
     """The ids that copies had in their files, each with the key of the trace that they are."""
     size: int = 0
@@ -76,13 +78,17 @@ class Streamed:
         return [replace(one, trace_id=names.get(one.trace_id, one.trace_id)) for one in said] if names else list(said)
 
     def _write(self) -> None:
+        """Traces, and what their files say of them, in one transaction: a kill leaves no trace without its outcome."""
         revisions = [trace.revision for trace in self.traces]
-        added = self.store.add_traces(self.corpus, self.traces, revisions)
         made = (Card.of(trace, revision) for trace, revision in zip(self.traces, revisions, strict=True))
         cards = {(card.trace_id, card.revision): card for card in made}
-        self.store.put_cards([(card.trace_id, card.revision, card.body()) for card in cards.values()])
-        self.added = self.added + added
+        with self.store.together():
+            added = self.store.add_traces(self.corpus, self.traces, revisions)
+            self.added = self.added + added
+            self.store.put_cards([(card.trace_id, card.revision, card.body()) for card in cards.values()])
+            self.store.add_notes(list(dict.fromkeys(self._known_as(self.notes))))
+            said = dict.fromkeys(self._known_as(self.outcomes[self.kept :]))
+            self.store.add_outcomes(list(said), only_first=True)
         named = {trace.id: trace.external_id for trace in self.traces}
         self.copied |= {named[copy]: kept for copy, kept in added.renamed}
-        self.store.add_notes(list(dict.fromkeys(self._known_as(self.notes))))
-        self.traces, self.notes, self.size = [], [], 0
+        self.traces, self.notes, self.size, self.kept = [], [], 0, len(self.outcomes)
