@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-_DECODER = json.JSONDecoder(strict=False)
+from refiner.jsonstream import BETWEEN, BLANK, CHUNK, DECODER, Values
+
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|["\[\]{},]', re.DOTALL)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_BLANK = re.compile(r"[\s\ufeff]*")
-_BETWEEN = re.compile(r"[\s\ufeff,]*")
 _KINDS = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "null"}
 _NESTED = "nested too deeply to read"
 
@@ -59,7 +58,7 @@ def decode(data: bytes) -> str:
 def loads(text: str) -> Any:
     """The JSON value of a text; raises ValueError for anything that cannot be read, whatever the cause."""
     try:
-        return _DECODER.decode(text)
+        return DECODER.decode(text)
     except RecursionError:
         raise ValueError(_NESTED) from None
 
@@ -70,32 +69,38 @@ def kind_of(value: Any) -> str:
 
 
 def rows(stream: BinaryIO) -> Iterator[Row]:
-    """The objects of JSON lines, of a JSON list, or of one or more objects spread over lines. Lines are streamed."""
-    for number, raw in enumerate(stream, 1):
-        if not (text := decode(raw).strip()):
+    """The objects of JSON lines, of a JSON list, or of one or more objects spread over lines, streamed."""
+    number = 1
+    while head := stream.readline(CHUNK):
+        if not (text := decode(head).strip()):
+            number += head.endswith(b"\n")
             continue
-        first = _row(number, text)
+        if text.startswith("["):
+            yield from _without_lines(Values(head, stream, number))
+            return
+        raw = head if head.endswith(b"\n") else head + stream.readline()
+        first = _row(number, decode(raw).strip())
         if first.record is not None:
             yield first
             yield from _lines(stream, number + 1)
         else:
-            yield from _without_lines(raw + stream.read(), number)
+            yield from _without_lines(Values(raw, stream, number))
         return
 
 
 def pairs(text: str) -> Iterator[Pair]:
     """The entries of the one object that a text holds, with their lines. Raises ValueError naming the line."""
-    at, line, seen = _BLANK.match(text).end(), 1, 0  # type: ignore[union-attr]
+    at, line, seen = BLANK.match(text).end(), 1, 0  # type: ignore[union-attr]
     _expect(text, at, "{", line)
     at = _skip(text, at + 1)
     while text[at : at + 1] != "}":
         line, seen = line + text.count("\n", seen, at), at
         _expect(text, at, '"', line)
         try:
-            key, at = _DECODER.raw_decode(text, at)
+            key, at = DECODER.raw_decode(text, at)
             at = _skip(text, at)
             _expect(text, at, ":", line)
-            value, at = _DECODER.raw_decode(text, _skip(text, at + 1))
+            value, at = DECODER.raw_decode(text, _skip(text, at + 1))
         except json.JSONDecodeError as error:
             raise ValueError(f"line {error.lineno}: {error.msg}") from None
         except RecursionError:
@@ -153,7 +158,7 @@ def _completed(text: str) -> Any:
 
 
 def _skip(text: str, at: int) -> int:
-    return _BLANK.match(text, at).end()  # type: ignore[union-attr]
+    return BLANK.match(text, at).end()  # type: ignore[union-attr]
 
 
 def _expect(text: str, at: int, character: str, line: int) -> None:
@@ -185,40 +190,43 @@ def _lines(stream: Iterator[bytes] | BinaryIO, number: int) -> Iterator[Row]:
         yield row
 
 
-def _without_lines(data: bytes, number: int) -> Iterator[Row]:
+def _without_lines(source: Values) -> Iterator[Row]:
     """A file whose first line is no object: a list, objects spread over lines, or lines of which the first is bad."""
-    text = decode(data)
-    spread = list(_values(text, number)) if text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{") else []
-    if any(row.record for row in spread):
-        yield from spread
-    else:
-        yield from _lines(iter(data.splitlines(keepends=True)), number)
+    number, held = source.line, list[Row]()
+    if source.skip(BLANK) in ("[", "{"):
+        found = _values(source)
+        for row in found:
+            held.append(row)
+            if row.record:
+                source.forget()
+                yield from held
+                yield from found
+                return
+    yield from _lines(iter(source.everything().splitlines(keepends=True)), number)
 
 
-def _values(text: str, line: int) -> Iterator[Row]:
+def _values(source: Values) -> Iterator[Row]:
     """The elements of a list, or the values of a text one after the other, up to the first that cannot be read."""
-    at = _skip(text, 0)
-    is_list = text[at : at + 1] == "["
-    between, counted = (_BETWEEN if is_list else _BLANK), 0
-    at += is_list
+    is_list = source.skip(BLANK) == "["
+    if is_list:
+        source.step()
     while True:
-        at = between.match(text, at).end()  # type: ignore[union-attr]
-        line, counted = line + text.count("\n", counted, at), at
-        if at >= len(text) and is_list:
-            yield Row(line, None, "cut off: the file ends inside the list")
-        if at >= len(text) or (is_list and text[at] == "]"):
+        comes = source.skip(BETWEEN if is_list else BLANK)
+        if not comes and is_list:
+            yield Row(source.line, None, "cut off: the file ends inside the list")
+        if not comes or (is_list and comes == "]"):
             return
+        line = source.line
         try:
-            value, at = _DECODER.raw_decode(text, at)
+            yield _checked(line, source.value())
         except (ValueError, RecursionError) as error:
-            yield Row(line, None, _unreadable(error, text))
+            yield Row(line, None, _unreadable(error, source))
             return
-        yield _checked(line, value)
 
 
-def _unreadable(error: Exception, text: str) -> str:
+def _unreadable(error: Exception, source: Values) -> str:
     if isinstance(error, RecursionError):
         return f"{_NESTED}; nothing after it could be read"
-    if isinstance(error, json.JSONDecodeError) and (error.pos >= len(text.rstrip()) or "Unterminated" in error.msg):
+    if isinstance(error, json.JSONDecodeError) and source.is_cut(error):
         return "cut off: the file ends inside this record"
     return f"not JSON: {getattr(error, 'msg', error)}; nothing after it could be read"
