@@ -87,6 +87,42 @@ def test_a_command_that_still_runs_has_not_failed() -> None:
     assert parse(json.dumps(events).encode())[0].spans[1].error is None
 
 
+def test_an_edit_that_was_refused_is_an_error() -> None:
+    said = "[No exact match found in /a.py for\n```\nx\n```\n]"
+    events = [action(0, "message", "user", content="Mend"), action(1, "run_ipython", code="e()")]
+    (trace,) = parse(json.dumps([*events, seen(2, "run_ipython", 1, said)]).encode())
+    assert trace.spans[1].error == "No exact match found in /a.py for"
+
+
+def replied(event: dict[str, Any], reply: str, **usage: Any) -> dict[str, Any]:
+    told = {"function_name": "execute_bash", "tool_call_id": reply}
+    return {**event, "tool_call_metadata": {**told, "model_response": {"id": reply, "usage": usage}}}
+
+
+RUN = [
+    action(0, "message", "user", content="Look"),
+    replied(action(1, "run", command="ls"), "r1", prompt_tokens=9, completion_tokens=2, cache_read_input_tokens=4),
+    replied(seen(2, "run", 1, "a"), "r1", prompt_tokens=9, completion_tokens=2, cache_read_input_tokens=4),
+    replied(action(3, "finish", outputs={}), "r2", prompt_tokens=11, completion_tokens=1),
+]
+
+
+def test_tokens_of_the_replies_are_counted_once_each() -> None:
+    (trace,) = parse(json.dumps(RUN).encode())
+    assert trace.meta == {"input_tokens": "20", "output_tokens": "3", "cached_tokens": "4"}
+
+
+def test_a_reply_that_the_file_does_not_hold_leaves_the_tokens_unknown() -> None:
+    (trace,) = parse(json.dumps([*RUN, action(4, "message", content="Done.")]).encode())
+    assert trace.meta == {}
+
+
+def test_the_totals_that_an_event_states_win_over_its_replies() -> None:
+    totals = {"accumulated_cost": 0.5, "accumulated_token_usage": {"prompt_tokens": 40, "completion_tokens": 4}}
+    (trace,) = parse(json.dumps([*RUN, {**action(4, "message", content="Done."), "llm_metrics": totals}]).encode())
+    assert trace.meta == {"cost_usd": "0.5", "input_tokens": "40", "output_tokens": "4"}
+
+
 OLD = [
     {"content": "Mend it", "action": "message", "wait_for_response": False},
     {"command": "ls", "thought": "Hm.", "keep_prompt": True, "action": "run", "is_confirmed": "confirmed"},
@@ -163,4 +199,7 @@ def test_real_events_and_resolver_runs(corpora: Path) -> None:
     assert [(outcome.status, outcome.origin) for outcome in loaded.outcomes] == [("pass", "judge")] * 2
     assert all(outcome.feedback for outcome in loaded.outcomes) and loaded.rejected == ()
     calls = [span for trace in loaded.traces for span in trace.spans if span.kind == "tool_call"]
+    used = [(trace.meta.get("input_tokens"), trace.meta.get("cost_usd")) for trace in loaded.traces]
+    assert used == [("8132", None), *[(None, None)] * 2, ("14828", None), (None, "1.152933"), (None, "0.070713")]
+    assert sum(span.error is not None for span in calls) == 11, "edits that were refused"
     assert len(calls) == 32 and not any(span.kind == "tool_result" for trace in loaded.traces for span in trace.spans)

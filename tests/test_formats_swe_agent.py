@@ -60,6 +60,26 @@ def test_calls_of_tools_keep_their_names_and_a_missing_reply_shifts_nothing() ->
     assert steps(trace)[-1] == ("open", '{"path": "a"}', "words")
 
 
+def test_handing_in_among_tools_is_a_tool_though_the_history_leaves_it_out() -> None:
+    call = {"id": "c1", "function": {"name": "open", "arguments": '{"path": "a"}'}}
+    replies = [{"role": "assistant", "content": "x", "action": "open a", "tool_calls": [call]}]
+    (trace,) = parse({**run(step("open a", "words"), step("submit", "+x")), "history": [*TOLD, *replies]})
+    assert steps(trace)[-1] == ("submit", "{}", "+x")
+    (shell,) = parse(run(step("submit", "+x")))
+    assert steps(shell)[-1] == ("bash", '{"command": "submit"}', "+x")
+
+
+@pytest.mark.parametrize("bracket", ["", "["])
+def test_an_edit_that_was_refused_and_a_command_that_was_stopped_are_errors(bracket: str) -> None:
+    said = f"{bracket}Your proposed edit has introduced new syntax error(s). Read on.\n\n- E999"
+    (trace,) = parse(run(step("edit 1:1", said), step("sleep 999", "\nEXECUTION TIMED OUT")))
+    errors = [span.error for span in trace.spans if span.kind == "tool_call"]
+    assert errors == ["Your proposed edit has introduced new syntax error(s). Read on.", "EXECUTION TIMED OUT"]
+    reply = {"role": "assistant", "content": "x", "action": "edit 1:1", "agent": "main"}
+    (demo,) = parse({"history": [*TOLD, reply, {"role": "user", "content": said, "agent": "main"}]}, "demo.traj")
+    assert demo.spans[-1].error == errors[0]
+
+
 @pytest.mark.parametrize("status", ["submitted", "submitted (exit_cost)", "exit_cost", "exit_format", None])
 def test_no_exit_of_the_agent_is_an_outcome(status: str | None) -> None:
     (trace,) = parse(run(step("ls", ""), status=status))
@@ -82,10 +102,9 @@ def test_a_history_alone_is_read_as_the_demonstration_it_is() -> None:
 def test_costs_tokens_and_the_model_are_kept() -> None:
     stats = {"instance_cost": 0.25, "tokens_sent": 9, "tokens_received": 0, "api_calls": 2}
     replay = {"agent": {"model": {"name": "model-1"}}}
-    (trace,) = parse(
-        {**run(step("ls", "")), "info": {"exit_status": None, "model_stats": stats}, "replay_config": replay}
-    )
-    assert trace.model == "model-1"
+    record = {**run(step("ls", "")), "info": {"exit_status": None, "model_stats": stats}, "replay_config": replay}
+    (trace,), (written,) = parse(record), parse({**record, "replay_config": json.dumps(replay)})
+    assert trace.model == written.model == "model-1"
     assert trace.meta == {"cost_usd": "0.25", "input_tokens": "9", "api_calls": "2"}
 
 
@@ -105,3 +124,5 @@ def test_every_real_trajectory_is_read_without_an_outcome(corpora: Path) -> None
     assert not any("demonstration" in span.output[:200] for trace in loaded.traces for span in trace.spans[:3])
     calls = [span for trace in loaded.traces for span in trace.spans if span.kind == "tool_call"]
     assert len(calls) == 232
+    assert sum(span.error is not None for span in calls) == 18
+    assert sum(span.name == "submit" for span in calls) == 5

@@ -9,6 +9,7 @@ from refiner.formats import _messages
 from refiner.formats._blocks import content_text
 from refiner.formats._codex_items import exit_error
 from refiner.formats._common import json_text, scalar_id, text_of, utc_time, without_images
+from refiner.formats._refusals import refused
 from refiner.formats._steps import Steps
 
 _SILENT = {"null", "agent_state_changed", "change_agent_state", "recall", "pause", "resume", "start_hook"}
@@ -53,7 +54,7 @@ def add_events(steps: Steps, events: Iterable[dict[str, Any]]) -> None:
 
 def model_of(events: Iterable[dict[str, Any]]) -> str:
     """The model that answered first."""
-    return next((name for event in events if (name := scalar_id(_response(event).get("model")))), "")
+    return next((name for event in events if (name := scalar_id(response(event).get("model")))), "")
 
 
 def _act(steps: Steps, event: dict[str, Any], kind: str, calls: dict[str, str]) -> None:
@@ -105,6 +106,7 @@ def _observe(steps: Steps, event: dict[str, Any], kind: str, calls: dict[str, st
     error = exit_error(text, code) if code != _RUNNING else None
     if kind == "error" or (event.get("success") is False and code != _RUNNING):
         error = error or _messages.first_line(text) or "error"
+    error = error or refused(text)
     call_id = scalar_id(_told(event).get("tool_call_id")) or calls.get(cause, "")
     if steps.waiting and (call_id or not cause):
         steps.answer(text, call_id, at=at, error=error)
@@ -118,11 +120,12 @@ def _told(event: dict[str, Any]) -> dict[str, Any]:
     return _messages.as_dict(event.get("tool_call_metadata"))
 
 
-def _response(event: dict[str, Any]) -> dict[str, Any]:
+def response(event: dict[str, Any]) -> dict[str, Any]:
+    """The model's reply that an event comes from, where the event holds it."""
     return _messages.as_dict(_told(event).get("model_response"))
 
 
 def _asked(event: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for choice in _messages.as_list(_response(event).get("choices")):
+    for choice in _messages.as_list(response(event).get("choices")):
         message = _messages.as_dict(_messages.as_dict(choice).get("message"))
         yield from (call for call in _messages.as_list(message.get("tool_calls")) if isinstance(call, dict))

@@ -14,6 +14,7 @@ from refiner.formats import _messages
 from refiner.formats._building import build, chosen_task, inside, records
 from refiner.formats._common import Item, scalar_id, text_of
 from refiner.formats._openhands_events import add_events, events_of, is_event, model_of
+from refiner.formats._openhands_usage import used
 from refiner.formats._steps import Steps
 from refiner.formats._values import objects, sampled
 from refiner.ids import content_key
@@ -85,7 +86,7 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
         place=line,
         task_id=chosen_task(record, source) or task,
         model=_model(record) or model_of(events),
-        meta={**_costs(record), "ended": "limit" if _LIMIT.search(problem) else ""},
+        meta={**used(record, events), "ended": "limit" if _LIMIT.search(problem) else ""},
     )
     yield trace
     yield from _outcome(trace, record, problem)
@@ -125,17 +126,6 @@ def _issue(record: dict[str, Any]) -> str:
 def _model(record: dict[str, Any]) -> str:
     config = _messages.as_dict(_messages.as_dict(record.get("metadata")).get("llm_config"))
     return scalar_id(config.get("model"))
-
-
-def _costs(record: dict[str, Any]) -> dict[str, Any]:
-    metrics = _messages.as_dict(record.get("metrics"))
-    usage = _messages.as_dict(metrics.get("accumulated_token_usage"))
-    return {
-        "cost_usd": metrics.get("accumulated_cost"),
-        "input_tokens": usage.get("prompt_tokens"),
-        "output_tokens": usage.get("completion_tokens"),
-        "cached_tokens": usage.get("cache_read_tokens"),
-    }
 
 
 def _outcome(trace: Trace, record: dict[str, Any], problem: str) -> Iterator[Item]:

@@ -14,6 +14,7 @@ from refiner.formats import _messages
 from refiner.formats._blocks import content_text
 from refiner.formats._building import build, chosen_task, records
 from refiner.formats._common import Item, json_text, scalar_id, text_of
+from refiner.formats._refusals import refused
 from refiner.formats._steps import Steps
 from refiner.formats._values import objects
 from refiner.ports import Source
@@ -22,6 +23,7 @@ from refiner.types import BadRecord, Outcome
 _ENDINGS = (".traj", ".json")
 _HARNESS = ("exit_environment_error", "exit_api", "exit_error", "early_exit")
 _LIMITS = ("exit_cost", "exit_context", "exit_total_execution_time")
+_HAND_IN = "submit"
 _STATS = {
     "cost_usd": "instance_cost",
     "input_tokens": "tokens_sent",
@@ -85,16 +87,20 @@ def _run(steps: Steps, history: list[dict[str, Any]], taken: list[dict[str, Any]
         if turn.get("is_demo") is not True:
             _messages.add(steps, turn)
     said = deque(turn for turn in history if turn.get("role") == "assistant" and turn.get("is_demo") is not True)
+    has_tools = any(_messages.as_list(turn.get("tool_calls")) for turn in said)
     for step in taken:
-        called = _called(said, text_of(step.get("action")))
+        called = _called(said, text_of(step.get("action")).strip(), has_tools)
         _step(steps, step, called)
 
 
-def _called(said: deque[dict[str, Any]], action: str) -> list[Any]:
-    """The tool calls of the reply that took this action; without any, the action is a line for the shell."""
-    if said and text_of(said[0].get("action")).strip() == action.strip():
+def _called(said: deque[dict[str, Any]], action: str, has_tools: bool) -> list[Any]:
+    """The tool calls of the reply that took this action; without any, the action is a line for the shell.
+
+    The reply that hands the work in is often left out of the history; among tools, handing in is one too.
+    """
+    if said and text_of(said[0].get("action")).strip() == action:
         return _messages.as_list(said.popleft().get("tool_calls"))
-    return []
+    return [{"function": {"name": _HAND_IN, "arguments": {}}}] if has_tools and action == _HAND_IN else []
 
 
 def _step(steps: Steps, step: dict[str, Any], calls: list[Any]) -> None:
@@ -111,7 +117,7 @@ def _step(steps: Steps, step: dict[str, Any], calls: list[Any]) -> None:
         _messages.add_call(steps, call)
     if len(steps.waiting) == waiting:
         steps.call("bash", json_text({"command": action}))
-    steps.answer(observation)
+    steps.answer(observation, error=refused(observation))
 
 
 def _demonstration(steps: Steps, history: list[dict[str, Any]]) -> None:
@@ -125,15 +131,16 @@ def _demonstration(steps: Steps, history: list[dict[str, Any]]) -> None:
             steps.say("assistant", text_of(turn.get("thought")).strip())
             steps.call("bash", json_text({"command": action}))
         elif turn.get("role") == "user" and steps.waiting:
-            steps.answer(content_text(turn.get("content")))
+            observation = content_text(turn.get("content"))
+            steps.answer(observation, error=refused(observation))
         else:
             _messages.add(steps, _with_id(turn))
 
 
 def _with_id(turn: dict[str, Any]) -> dict[str, Any]:
-    """An observation with the id of the call that it answers, which stands in a list."""
+    """An observation with the id of the call that it answers, which stands in a list, and whether it is a refusal."""
     ids = _messages.as_list(turn.get("tool_call_ids"))
-    return {**turn, "tool_call_id": ids[0]} if ids else turn
+    return {**turn, "tool_call_id": ids[0], "error": refused(content_text(turn.get("content")))} if ids else turn
 
 
 def _stats(info: dict[str, Any]) -> dict[str, Any]:
@@ -142,6 +149,8 @@ def _stats(info: dict[str, Any]) -> dict[str, Any]:
 
 
 def _model(record: dict[str, Any], info: dict[str, Any]) -> Any:
-    """The model where the file tells how to replay it."""
-    agent = _messages.as_dict(_messages.as_dict(record.get("replay_config")).get("agent"))
+    """The model where the file tells how to replay it, as an object or as its JSON."""
+    told = record.get("replay_config")
+    config = _messages.parsed(told) if isinstance(told, str) else told
+    agent = _messages.as_dict(_messages.as_dict(config).get("agent"))
     return _messages.as_dict(agent.get("model")).get("name") or info.get("model_name")
