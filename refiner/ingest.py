@@ -231,7 +231,7 @@ def _parsed(file: File, known: TraceFormat, stream: BinaryIO, source: Source) ->
         usable = usable or isinstance(item, Trace)
         first = first or (item if isinstance(item, BadRecord) else None)
         yield FileRecord(file.name, known.name, item)
-    if file.named and not usable:
+    if file.strict and not usable:
         problem = f"; line {first.line}: {first.reason}" if first else ""
         raise FormatError(f"reads like {known.name}, but not one record can be used{problem}", str(file.path))
 
@@ -241,7 +241,7 @@ def _refused(file: File, head: bytes) -> FileRecord:
     foreign = registry.recognise(head)
     labels = not foreign and looks_like_labels(head)
     reason = (
-        f"is {foreign}, which is not read"
+        f"is {foreign}, which is not read{registry.advice(foreign)}"
         if foreign
         else "holds labels, feedback or other single values, not traces"
         if labels
@@ -251,11 +251,11 @@ def _refused(file: File, head: bytes) -> FileRecord:
     )
     if not foreign and not labels and file.path.suffix.lower() in _TABLES and (names := table.header(head)):
         reason = columns_.problem(columns_.guessed(names), names) or reason
-    if file.named:
-        raise FormatError(f"{reason}; looked for {_WANTED}", str(file.path))
+    if file.strict:
+        raise FormatError(reason if foreign else f"{reason}; looked for {_WANTED}", str(file.path))
     if registry.goes_with_runs(foreign):
         return FileRecord(file.name, "", BadRecord(file.name, 0, f"is {foreign}"), True)
-    if labels or not (foreign or sample(head)):
+    if labels or not sample(head):
         return _skipped(file, reason)
     return FileRecord(file.name, "unknown", BadRecord(file.name, 0, reason))
 

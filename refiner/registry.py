@@ -83,6 +83,11 @@ def recognise(head: bytes) -> str | None:
     return named
 
 
+def advice(recognised: str) -> str:
+    """What to do with a file that was recognised, as the end of a sentence ("; save it as UTF-8"), or nothing."""
+    return str(importlib.import_module("refiner.formats._foreign").advice(recognised))
+
+
 def goes_with_runs(recognised: str | None) -> bool:
     """Whether what was recognised lies beside runs as a matter of course, so that leaving it out loses nothing."""
     return recognised is not None and recognised == importlib.import_module("refiner.formats._foreign").OF_A_JOB

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from refiner import folders, registry
 from refiner.errors import FormatError
 from refiner.types import BadRecord
-from refiner.unpacking import Unpacked, is_archive
+from refiner.unpacking import Unpacked, is_gzip, is_zip
 
 HEAD = 1 << 16
 
@@ -23,6 +23,8 @@ class File(NamedTuple):
     name: str
     named: bool
     """Whether the caller named this file itself, rather than its folder or archive."""
+    strict: bool = False
+    """Whether it is an error when nothing in it can be used."""
 
     @property
     def is_hidden(self) -> bool:
@@ -38,13 +40,14 @@ class Found:
 
 
 @contextmanager
-def found(paths: Iterable[Path]) -> Iterator[Found]:
+def found(paths: Iterable[Path], *, strict: bool = True) -> Iterator[Found]:
     """The files below the paths; those of archives are there until the end of the block.
 
-    Raises FormatError for a path that does not exist and for an archive, named by the caller, with nothing in it.
+    Raises FormatError for a path that does not exist and, when `strict`, for an archive, named by the caller, with
+    nothing in it.
     """
-    files = _walk(paths)
-    archives = [file for file in files if not file.is_hidden and _is_archive(file.path)]
+    files = [file._replace(strict=strict and file.named) for file in _walk(paths)]
+    archives = [file for file in files if not file.is_hidden and _begins(file.path, _is_archive)]
     if not archives:
         yield Found(files, [])
         return
@@ -52,7 +55,10 @@ def found(paths: Iterable[Path]) -> Iterator[Found]:
         inside, refused = list[File](), list[BadRecord]()
         for number, archive in enumerate(archives):
             unpacked = _unpacked(archive, Path(folder, str(number)))
-            above = "" if archive.named else f"{archive.name}/"  # like the files of a folder that was named
+            alone = archive.named or _begins(
+                archive.path, is_gzip
+            )  # one named like a folder, or one file and no folder
+            above = "" if alone else f"{archive.name}/"
             inside += [file._replace(name=above + file.name) for file in _walk([unpacked.folder])]
             refused += unpacked.rejected
         plain = [file for file in files if file not in archives]
@@ -63,19 +69,22 @@ def _unpacked(archive: File, folder: Path) -> Unpacked:
     folder.mkdir()
     with archive.path.open("rb") as stream:
         unpacked = Unpacked(folder).unpack(archive.name, stream)
-    if archive.named and not unpacked.files:
-        reason = unpacked.rejected[0].reason if unpacked.rejected else "there is no file in it"
+    if archive.strict and not unpacked.files:
+        reason = unpacked.rejected[0].reason
         raise FormatError(f"nothing of this archive can be read: {reason}", str(archive.path))
     return unpacked
 
 
-def _is_archive(path: Path) -> bool:
+def _is_archive(head: bytes) -> bool:
+    return is_gzip(head) or (is_zip(head) and registry.detect(head) is None)
+
+
+def _begins(path: Path, like: Callable[[bytes], bool]) -> bool:
     try:
         with path.open("rb") as stream:
-            head = stream.read(HEAD)
+            return like(stream.read(HEAD))
     except OSError:  # whoever reads it says so
         return False
-    return is_archive(head) and registry.detect(head) is None
 
 
 def _order(file: File) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tempfile
@@ -91,3 +92,12 @@ def test_an_archive_of_traces_and_labels_is_taken_as_a_whole(tmp_path: Path) -> 
     zipped = put(tmp_path / "all.zip", packed(files))
     said = refiner("ingest", zipped, "--corpus", "own", "--db", tmp_path / "w.duckdb")
     assert said.code == 0 and "2 new traces, 0 grown, 0 already there; 2 traces labelled." in said.out
+
+
+def test_one_bad_file_that_was_named_does_not_keep_the_others_out(tmp_path: Path) -> None:
+    spans = [{"name": "look", "output_text": "x"}]
+    good = put(tmp_path / "z.jsonl.gz", gzip.compress(lines({"trace_id": "r1", "spans": spans})))
+    bad = put(tmp_path / "a.jsonl", b"%PDF-1.7\n"), put(tmp_path / "b.zip", b"PK\x03\x04 broken")
+    said = refiner("ingest", *bad, good, "--corpus", "own", "--db", tmp_path / "w.duckdb")
+    assert said.code == 0 and "1 new" in said.out
+    assert "a PDF document" in said.out and "the zip archive is damaged" in said.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import stat
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from corpus import call, lines, run, workbook
-from format_samples import claude_line, trajectory
+from format_samples import claude_line, inspect_sample, inspect_zip, trajectory
 from rooms import fill, opened, upload, uploads
 
 from refiner.errors import LabelError, SkillError
@@ -164,8 +165,50 @@ def test_wrong_files_are_named_and_nothing_else_is_lost(desk: Workspace) -> None
     found = reasons(report)
     assert report.accepted == 3
     assert "empty" in found["empty.jsonl"]
-    assert "known format" in found["photo.png"] and "known format" in found["notes.md"]
+    assert "is a picture" in found["photo.png"] and "known format" in found["notes.md"]
     assert "an MLflow trace, which is not read" in found["log.json"]
+
+
+def test_a_log_that_is_a_zip_itself_is_read_inside_of_a_zip(desk: Workspace) -> None:
+    log = inspect_zip(inspect_sample("a", 1, "C"), inspect_sample("b", 1, "I"))
+    report = desk.ingest("own", [upload("all.zip", packed({"logs/one.eval": log, "a.jsonl": TRACES}))])
+    assert (report.accepted, report.rejected) == (5, ())
+    assert {file.path: file.format for file in report.files} == {"logs/one.eval": "inspect-ai", "a.jsonl": "canonical"}
+
+
+def test_what_is_packed_with_gzip_is_read_as_what_it_holds(desk: Workspace) -> None:
+    inside = packed({"b.jsonl.gz": gzip.compress(TRACES.replace(b'"r', b'"s'))})
+    report = desk.ingest("own", [upload("a.jsonl.gz", gzip.compress(TRACES)), upload("all.zip", inside)])
+    assert [(file.path, file.traces) for file in report.files] == [("a.jsonl", 3), ("b.jsonl", 3)]
+    assert report.rejected == ()
+
+
+def test_half_a_packed_file_is_refused_and_none_of_it_is_read(desk: Workspace) -> None:
+    numbered = [run(f"r{number}", f"Do {number * 7919 % 1000}.", []) for number in range(3000)]
+    cut = gzip.compress(lines(numbered))[:-2000]
+    damaged = bytearray(packed({"b.jsonl": lines(numbered), "good.jsonl": TRACES}))
+    damaged[2000:2040] = bytes(40)
+    report = desk.ingest("own", [upload("a.jsonl.gz", cut), upload("all.zip", bytes(damaged))])
+    assert report.accepted == 3
+    assert "gzip file is damaged" in reasons(report)["a.jsonl.gz"]
+    assert "cannot be unpacked" in reasons(report)["all.zip/b.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"%PDF-1.7\n", "is a PDF document, which is not read"),
+        ("\ufeff{}".encode("utf-16-le"), "is UTF-16 text, which is not read; save it as UTF-8"),
+        (packed({"[Content_Types].xml": b"<a/>", "xl/workbook.xml": b"<a/>"}), "an Office document"),
+        (packed({}), "there is no file in it"),
+        (b"\xfd7zXZ\x00\x00", "unpack it, or pack it as a zip"),
+    ],
+    ids=["pdf", "utf-16", "workbook", "empty zip", "xz"],
+)
+def test_what_is_no_trace_file_is_called_by_its_name(desk: Workspace, data: bytes, says: str) -> None:
+    report = desk.ingest("own", [upload("runs.jsonl", data), upload("good.jsonl", TRACES)])
+    assert report.accepted == 3
+    assert says in reasons(report)["runs.jsonl"]
 
 
 def test_long_lines_and_odd_texts_are_read_like_any_other(desk: Workspace) -> None:

@@ -60,7 +60,7 @@ class Taking:
 
         Raises FormatError when a path does not exist.
         """
-        with walking.found(paths) as there:
+        with walking.found(paths, strict=False) as there:
             label_files = [file for file in there.files if not file.is_hidden and _is_labels(file.path)]
             rest = replace(there, files=[file for file in there.files if file not in label_files])
             read = self._read(
