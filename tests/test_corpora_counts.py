@@ -18,7 +18,7 @@ TRACES: dict[str, dict[str, int]] = {
     "invariant": {"chat": 17},
     "langfuse": {"langfuse": 18},
     "langsmith": {"langsmith": 7},
-    "mini-swe-agent": {"chat": 2},
+    "mini-swe-agent": {"mini-swe-agent": 2},
     "openhands": {"openhands": 6},
     "otel-genai": {"otel": 14},
     "pi-agent": {"generic": 1},

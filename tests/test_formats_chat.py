@@ -205,7 +205,6 @@ def test_only_chats_are_recognised() -> None:
         ("tau-bench/MockRetailDomainEnv-few_shot.jsonl", 1, 69, (0, 0)),
         ("invariant", 12, 17, (3, 1)),
         ("webvoyager", 4, 4, (0, 0)),
-        ("mini-swe-agent", 2, 2, (0, 0)),
     ],
 )
 def test_the_real_chats(corpora: Path, folder: str, files: int, count: int, outcomes: tuple[int, int]) -> None:

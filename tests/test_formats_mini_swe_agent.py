@@ -1,4 +1,4 @@
-"""mini-swe-agent: commands in blocks, in actions and in calls; exits that say nothing; bare lists stay chat."""
+"""mini-swe-agent: commands in blocks, in actions and in calls; exits that say nothing; bare lists."""
 
 from __future__ import annotations
 
@@ -84,9 +84,47 @@ def test_the_wrapper_wins_over_the_messages_in_it() -> None:
     assert known is FORMAT
 
 
+def test_tokens_are_kept_where_every_reply_tells_its_own() -> None:
+    def reply(*counts: int) -> dict[str, Any]:
+        usage = dict(zip(("prompt_tokens", "completion_tokens"), counts, strict=False))
+        return {"role": "assistant", "content": "```bash\nls\n```", "extra": {"response": {"usage": usage}}}
+
+    (trace,) = parse(run(reply(9, 2), SEEN, reply(12, 1), SEEN))
+    assert (trace.meta["input_tokens"], trace.meta["output_tokens"]) == ("21", "3")
+    (partly,) = parse(run(reply(9, 2), SEEN, reply(12), SEEN))
+    assert (partly.meta["input_tokens"], partly.meta.get("output_tokens")) == ("21", None)
+
+
+def test_a_bare_list_of_the_first_version_is_a_run_and_other_lists_stay_chat() -> None:
+    said = [
+        {"role": "user", "content": "Mend it"},
+        {"role": "assistant", "content": "Look.\n\n```mswea_bash_command\nls x\n```"},
+        SEEN,
+        {"role": "assistant", "content": "```bash\necho DONE\n```"},
+        {"role": "user", "content": "+a patch"},
+    ]
+    for text in (json.dumps(said), "\ufeff" + json.dumps(said, indent=2)):
+        assert registry.detect(text.encode()) is FORMAT
+    (trace,) = parse(said)
+    assert [(span.name, span.output) for span in trace.spans] == [
+        ("user", "Mend it"),
+        ("assistant", "Look."),
+        ("bash", SEEN["content"]),
+        ("bash", "+a patch"),
+    ]
+    assert (trace.external_id, trace.task, trace.spans[2].error) == ("t-1", "Mend it", "ls: no x")
+    for others in ([said[0], said[3], said[4]], [said[0], SEEN]):
+        known = registry.detect(json.dumps(others).encode())
+        assert known is not None and known.name == "chat"
+
+
 @pytest.mark.corpora
-def test_bare_lists_stay_chat(corpora: Path) -> None:
+def test_the_real_bare_lists_have_their_commands(corpora: Path) -> None:
     loaded = ingest.load([corpora / "mini-swe-agent"], corpus="corpus")
-    assert [trace.format for trace in loaded.traces] == ["chat"] * 2
-    known = registry.detect((corpora / "mini-swe-agent" / "local.traj.json").read_bytes())
-    assert known is not None and known.name == "chat"
+    assert [(trace.external_id, trace.format) for trace in loaded.traces] == [
+        ("github_issue", "mini-swe-agent"),
+        ("local", "mini-swe-agent"),
+    ]
+    calls = [[span for span in trace.spans if span.name == "bash"] for trace in loaded.traces]
+    assert [len(found) for found in calls] == [10, 2]
+    assert [sum(span.error is not None for span in found) for found in calls] == [2, 0]

@@ -1,4 +1,4 @@
-"""mini-swe-agent trajectories with their wrapper (`info`, `messages`, `trajectory_format`). Bare lists are chat.
+"""mini-swe-agent trajectories: with their wrapper (`info`, `messages`, `trajectory_format`), or bare lists of messages.
 
 Actions stand in fenced blocks, in `extra.actions` or in tool calls. No exit status says that a task was solved.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, BinaryIO
 
 from refiner.formats import _messages
@@ -22,6 +23,8 @@ from refiner.types import BadRecord, Outcome
 _ENDINGS = (".traj.json", ".json")
 _BLOCK = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n?```", re.DOTALL)
 _CODE = re.compile(r"\A\s*<returncode>(-?\d{1,9})</returncode>\s*(?:<output>\n?)?")
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+_TOKENS = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 _OWN_ENDINGS = {"", "submitted", "limitsexceeded", "formaterror", "userinterruption", "repeatedformaterror"}
 """Endings that are the agent's or the user's; every other one is the name of an exception of the harness."""
 _LIMIT = "limitsexceeded"
@@ -31,10 +34,13 @@ class MiniSweAgent:
     name = "mini-swe-agent"
 
     def sniff(self, head: bytes) -> float:
-        return max((float(_is_ours(record)) for record in objects(head)), default=0.0)
+        found = objects(head)
+        return float(any(map(_is_ours, found)) or (head.lstrip(_BLANK).startswith(b"[") and _is_bare(list(found))))
 
     def parse(self, stream: BinaryIO, source: Source) -> Iterator[Item]:
-        yield from records(stream, source, lambda record, name, line: _items(record, name, line, source), *_ENDINGS)
+        yield from records(
+            stream, source, lambda record, name, line: _items(record, name, line, source), *_ENDINGS, one=_whole
+        )
 
 
 FORMAT = MiniSweAgent()
@@ -46,6 +52,24 @@ def _is_ours(record: dict[str, Any]) -> bool:
         return True
     info = _messages.as_dict(record.get("info"))
     return isinstance(record.get("messages"), list) and "mini_version" in info
+
+
+def _is_bare(messages: list[Any]) -> bool:
+    """A list of messages in which a command in a block is answered with its return code."""
+    said = [
+        (_messages.as_dict(one).get("role"), content_text(_messages.as_dict(one).get("content"))) for one in messages
+    ]
+    return any(
+        (asker, answerer) == ("assistant", "user")
+        and _BLOCK.search(words) is not None
+        and _CODE.match(seen) is not None
+        for (asker, words), (answerer, seen) in pairwise(said)
+    )
+
+
+def _whole(value: Any) -> dict[str, Any] | None:
+    """The record that a bare list of messages is."""
+    return {"messages": value} if isinstance(value, list) and any(map(_messages.is_message, value)) else None
 
 
 def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iterator[Item]:
@@ -64,6 +88,7 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
     config = _messages.as_dict(_messages.as_dict(info.get("config")).get("model"))
     task = chosen_task(record, source) or scalar_id(record.get("instance_id"))
     meta = {"exit_status": status, "version": info.get("mini_version"), **_stats(info)}
+    meta |= _tokens(_messages.as_list(record.get("messages")))
     meta["ended"] = "limit" if status.lower() == _LIMIT else ""
     trace = build(source, FORMAT.name, name, spans, place=line, task_id=task, model=config.get("model_name"), meta=meta)
     yield trace
@@ -74,6 +99,18 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
 def _stats(info: dict[str, Any]) -> dict[str, Any]:
     stats = _messages.as_dict(info.get("model_stats"))
     return {"cost_usd": stats.get("instance_cost"), "api_calls": stats.get("api_calls")}
+
+
+def _tokens(messages: list[Any]) -> dict[str, int]:
+    """The tokens of all replies; nothing where one of them does not tell its own, as the sum would say too little."""
+    replies = [message for message in messages if _messages.as_dict(message).get("role") == "assistant"]
+    told = [_messages.as_dict(_messages.as_dict(reply.get("extra")).get("response")).get("usage") for reply in replies]
+    sums: dict[str, int] = {}
+    for ours, theirs in _TOKENS.items():
+        counts = [count for usage in told if isinstance(count := _messages.as_dict(usage).get(theirs), int)]
+        if counts and len(counts) == len(replies):
+            sums[ours] = sum(counts)
+    return sums
 
 
 def _add(steps: Steps, message: dict[str, Any]) -> None:
