@@ -164,6 +164,35 @@ def test_times_come_from_the_events() -> None:
     assert (spans[2].started_at, spans[2].ended_at) == ("2026-01-31T12:00:00Z", "2026-01-31T12:00:05Z")
 
 
+def test_replies_without_ids_are_found_by_what_they_say_in_their_order() -> None:
+    said = ["Looking.", "attachment://aa", "Looking."]
+    asked = {"role": "user", "content": "Count"}
+    messages = [
+        asked,
+        *({"role": "assistant", "content": text} for text in said),
+        {"role": "assistant", "content": "x"},
+    ]
+    events = [
+        {"event": "model", "timestamp": f"2026-01-31T12:00:0{at}Z", "output": {"choices": [{"message": reply}]}}
+        for at, reply in enumerate({"role": "assistant", "content": text} for text in said)
+    ]
+    sample = {"id": 1, "epoch": 1, "input": "go", "messages": messages, "events": events, "attachments": {"aa": "Long"}}
+    spans = parse(log(sample))[0].spans
+    assert [(span.output, (span.started_at or "")[-3:]) for span in spans] == [
+        ("Count", ""),
+        ("Looking.", "00Z"),
+        ("Long", "01Z"),
+        ("Looking.", "02Z"),
+        ("x", ""),
+    ]
+
+
+def test_tokens_written_to_the_cache_are_counted_apart() -> None:
+    usage = {"model-1": {"input_tokens": 7, "input_tokens_cache_write": 30, "input_tokens_cache_read": 20}}
+    meta = parse(log(inspect_sample(1, 1, "C", model_usage=usage)))[0].meta
+    assert (meta["input_tokens"], meta["cached_tokens"], meta["cache_write_tokens"]) == ("7", "20", "30")
+
+
 def test_metadata_of_a_sample_may_hold_the_answer_and_is_left_out() -> None:
     assert "gold" not in repr(parse(inspect_json()))
 

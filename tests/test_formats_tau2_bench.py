@@ -14,7 +14,7 @@ from format_samples import tau2_results, tau2_simulation
 from refiner import ingest
 from refiner.formats.tau2_bench import FORMAT
 from refiner.ports import Source
-from refiner.types import BadRecord, EvaluatorNote, Outcome, Span
+from refiner.types import BadRecord, EvaluatorNote, Outcome, Span, Trace
 
 
 def parse(record: dict[str, Any]) -> list[Any]:
@@ -139,6 +139,17 @@ def test_simulations_in_files_of_their_own_belong_to_their_results(tmp_path: Pat
     assert (trace.external_id, trace.task_id, trace.model) == ("a", "garden/9", "model-1")
     assert [note.kind for note in loaded.notes] == ["goal", "gold", "expected"]
     assert [(bad.path, "simulations/b.json" in bad.reason) for bad in loaded.rejected] == [("results.json", True)]
+
+
+def test_how_long_it_took_is_kept_unless_all_are_said_to_begin_at_one_moment() -> None:
+    def seconds(*starts: str) -> list[str | None]:
+        runs = [tau2_simulation(f"s{at}", 1.0, start_time=start, duration=12.5) for at, start in enumerate(starts)]
+        found = parse(tau2_results(*runs))
+        return [item.meta.get("seconds") for item in found if isinstance(item, Trace)]
+
+    assert seconds("2026-01-31T12:00:00") == ["12.5"]
+    assert seconds("2026-01-31T12:00:00", "2026-01-31T12:00:07") == ["12.5", "12.5"]
+    assert seconds("2025-01-01T00:00:00", "2025-01-01T00:00:00") == [None, None]
 
 
 def test_the_real_retail_runs(corpora: Path) -> None:

@@ -53,7 +53,10 @@ def _is_simulation(record: dict[str, Any]) -> bool:
 
 
 class _Run(NamedTuple):
-    """What the simulations of a file share. `tasks`: by what their checks look for, those of equal checks together."""
+    """What the simulations of a file share. `tasks`: by what their checks look for, those of equal checks together.
+
+    `timed`: whether their times can be true. Published results may have one made-up time for all.
+    """
 
     domain: str
     policy: str
@@ -61,6 +64,7 @@ class _Run(NamedTuple):
     tasks: dict[str, list[dict[str, Any]]]
     place: str
     source: Source
+    timed: bool = True
 
 
 def _convert(record: dict[str, Any], place: str, source: Source) -> Iterator[Item]:
@@ -72,8 +76,10 @@ def _convert(record: dict[str, Any], place: str, source: Source) -> Iterator[Ite
     if _is_simulation(record):
         yield from _simulation(record, run)
         return
-    found = False
-    for simulation in as_list(record.get("simulations")) or _files(source):
+    found, inside = False, as_list(record.get("simulations"))
+    begun = [scalar_id(as_dict(simulation).get("start_time")) for simulation in inside]
+    run = run._replace(timed=not (len(begun) > 1 and begun[0] and len(set(begun)) == 1))
+    for simulation in inside or _files(source):
         found = True
         yield from _simulation(simulation, run)
     if not found:
@@ -127,7 +133,10 @@ def _trace(
         spans=spans,
         model=run.model or None,
         source=run.place,
-        meta=_meta(simulation, messages, stated if stated != name else ""),
+        meta={
+            **_meta(simulation, messages, stated if stated != name else ""),
+            **_seconds(simulation if run.timed else {}),
+        },
     )
 
 
@@ -145,6 +154,11 @@ def _meta(simulation: dict[str, Any], messages: list[Any], stated: str) -> dict[
         counts = [one[theirs] for one in used if isinstance(one.get(theirs), int)]
         facts[ours] = str(sum(counts)) if counts else ""
     return {key: value for key, value in facts.items() if value}
+
+
+def _seconds(simulation: dict[str, Any]) -> dict[str, str]:
+    duration = scalar_id(simulation.get("duration"))
+    return {"seconds": duration} if duration else {}
 
 
 def _by_checks(tasks: list[Any]) -> dict[str, list[dict[str, Any]]]:
