@@ -59,14 +59,14 @@ def show(view: CorpusView, known: Sequence[CorpusCard]) -> None:
         case "traces":
             uploads.traces(view.name)
             tables.draw(view.name)
-            uploads.report(view.name)
+            uploads.report(view)
             with st.expander("What a file must look like", key="schema", expanded=not view.traces):
                 uploads.schema()
         case "labels":
             uploads.labels(view.name)
             scores.draw(view.name)
             suggested.draw(view)
-            uploads.report(view.name)
+            uploads.report(view)
         case "talks" if view.traces:
             talks.draw(view.name)
         case "suggested":

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Protocol, TypeVar, get_args
 
 from refiner.types import BadRecord, Status
 
 _NAMED = 3
+LISTED = 20
+"""So many files are listed one by one; more are told by format."""
+
+
+class Named(Protocol):
+    @property
+    def path(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+
+
+F = TypeVar("F", bound=Named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +51,43 @@ def counted(files: Sequence[FileReport]) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason for which records or whole files were left out: how many, and where the first three are."""
+
+    words: str
+    count: int
+    where: str
+
+
+def format_words(name: str) -> str:
+    """The name of a format for a person; in a report it is empty or "unknown" for what no reader claims."""
+    return {"": "not read", "unknown": "no known format"}.get(name, name)
+
+
+def by_format(files: Sequence[F]) -> list[tuple[str, str, list[F]]]:
+    """(format, where they lie, files) by name of the format, what was not read last."""
+    grouped: dict[str, list[F]] = defaultdict(list)
+    for file in files:
+        grouped[file.format].append(file)
+    return [
+        (name, _folder([one.path for one in grouped[name]]), grouped[name])
+        for name in sorted(grouped, key=lambda one: (format_words(one) != one, one))
+    ]
+
+
+def by_reason(records: Sequence[BadRecord]) -> list[Reason]:
+    """The reasons of rejected records or skipped files, the most frequent first."""
+    grouped: dict[str, list[str]] = defaultdict(list)
+    for record in records:
+        grouped[record.reason].append(f"{record.path}:{record.line}" if record.line else record.path)
+    found = [Reason(words, len(where), _few(where)) for words, where in grouped.items()]
+    return sorted(found, key=lambda one: (-one.count, one.words))
+
+
 def skipped_words(skipped: Sequence[BadRecord]) -> list[str]:
     """A sentence for each kind of file that was no trace file, with the first three names."""
-    kinds: dict[str, list[str]] = defaultdict(list)
-    for record in skipped:
-        kinds[record.reason].append(record.path)
-    return [f"Not read: {_few(names)}: {reason}." for reason, names in sorted(kinds.items())]
+    return [f"Not read: {one.where}: {one.words}." for one in sorted(by_reason(skipped), key=lambda one: one.words)]
 
 
 def copied_words(copies: Sequence[tuple[str, str]]) -> str:
@@ -59,6 +103,14 @@ def copied_words(copies: Sequence[tuple[str, str]]) -> str:
 def _few(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _folder(paths: Sequence[str]) -> str:
+    """The path of a single file, else how many files there are and the folder that all of them lie in."""
+    if len(paths) == 1:
+        return paths[0]
+    folder = os.path.commonpath([os.path.dirname(path) for path in paths])
+    return f"{len(paths):,} files" + (f" in {folder}" if folder else "")
 
 
 def _plain(report: FileReport) -> dict[str, Any]:

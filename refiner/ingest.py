@@ -249,15 +249,21 @@ def _refused(file: File, head: bytes) -> FileRecord:
         if head.strip()
         else "the file is empty"
     )
-    if not foreign and not labels and file.path.suffix.lower() in _TABLES and (names := table.header(head)):
-        reason = columns_.problem(columns_.guessed(names), names) or reason
+    unnamed = None if foreign or labels else _unnamed(file, head)
+    reason = unnamed or reason
     if file.strict:
-        raise FormatError(reason if foreign else f"{reason}; looked for {_WANTED}", str(file.path))
+        raise FormatError(reason if foreign or unnamed else f"{reason}; looked for {_WANTED}", str(file.path))
     if registry.goes_with_runs(foreign):
         return FileRecord(file.name, "", BadRecord(file.name, 0, f"is {foreign}"), True)
-    if labels or not sample(head):
+    if not unnamed and (labels or not sample(head)):
         return _skipped(file, reason)
-    return FileRecord(file.name, "unknown", BadRecord(file.name, 0, reason))
+    return FileRecord(file.name, table.FORMAT.name if unnamed else "unknown", BadRecord(file.name, 0, reason))
+
+
+def _unnamed(file: File, head: bytes) -> str | None:
+    """Why a table whose columns have no usual names cannot be read, with what to do; None for other files."""
+    names = table.header(head) if file.path.suffix.lower() in _TABLES else None
+    return columns_.problem(columns_.guessed(names), names) if names else None
 
 
 def _skipped(file: File, reason: str) -> FileRecord:

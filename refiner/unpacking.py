@@ -16,6 +16,7 @@ from refiner.safe_names import safe_name, unused
 from refiner.types import BadRecord
 
 CHUNK = 1 << 20
+EMPTY = "the file is empty"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _GZIP = b"\x1f\x8b\x08"
 _ENCRYPTED = 0x1
@@ -87,7 +88,7 @@ class Unpacked:
     def _upload(self, name: str, data: BinaryIO) -> None:
         head = data.read(CHUNK)
         if not head:
-            raise _Refused("the file is empty")
+            raise _Refused(EMPTY)
         if is_zip(head):
             data.seek(0)
             self._zip(name, data)

@@ -100,6 +100,8 @@ class IngestReport:
     warnings: tuple[str, ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
     """Traces that were copies of others: the id they had, and the id of the trace that they are."""
+    skipped: tuple[BadRecord, ...] = ()
+    """Files that are no trace files, each with the reason; nothing of a trace is lost with them."""
 
     def csv(self) -> str:
         """The report as a table for spreadsheets: one row a file, then one a rejected record, conflict and warning."""
@@ -109,7 +111,9 @@ class IngestReport:
         for file in self.files:
             yield "file", file.path, "", file.format, str(file.traces), str(file.rejected), ""
         for bad in self.rejected:
-            yield "rejected", bad.path, str(bad.line), "", "", "", bad.reason
+            yield "rejected", bad.path, str(bad.line or ""), "", "", "", bad.reason
+        for bad in self.skipped:
+            yield "not read", bad.path, "", "", "", "", bad.reason
         for kind, sentences in (("conflict", self.conflicts), ("warning", self.warnings)):
             for words in sentences:
                 yield kind, "", "", "", "", "", words

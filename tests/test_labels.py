@@ -225,7 +225,7 @@ def test_attaching_reports_both_kinds_of_lonely_ids() -> None:
     assert attached.report.without_trace == ("x0", "x1", "x2", "x3", "x4")
     assert attached.report.without_label == ("c", "d")
     assert attached.report.sentences() == [
-        "5 labels belong to no trace, for example x0, x1, x2, ....",
+        "5 labels belong to no trace, for example x0, x1, x2.",
         "2 traces have no label and are not learned from, for example c, d.",
     ]
 

@@ -252,7 +252,7 @@ def test_the_report_says_what_was_rejected_where_and_why(monkeypatch: pytest.Mon
     for part in (
         "<b>3</b><span>new traces",
         "<b>2</b><span>already there",
-        "<b>5</b><span>labels",
+        "<b>5</b><span>labelled",
         "<b>1</b><span>rej",
     ):
         assert part in shown
@@ -260,6 +260,30 @@ def test_the_report_says_what_was_rejected_where_and_why(monkeypatch: pytest.Mon
         assert part in shown
     assert "Two labels match nothing." in shown
     assert [one.proto.id for one in app.get("download_button") if "ingest_csv" in one.proto.id]
+
+
+def test_a_large_upload_is_told_by_format_and_by_reason(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
+    desk.uploads["runs"] = IngestReport(
+        accepted=29,
+        conflicts=("one contradicts another",),
+        files=(*(FileRow(f"a/b/{at}.jsonl", "codex", 1, 1) for at in range(30)), FileRow("x.json", "unknown", 0, 1)),
+        rejected=(*(rejected("broken", f"a/b/{at}.jsonl", 2) for at in range(30)), rejected("unread", "x.json", 0)),
+        skipped=(rejected("is a picture", "photo.png", 0),),
+    )
+    shown = re.sub(r"<[^>]*>", " ", words(open_app(monkeypatch, desk, view="traces")))
+    said = " ".join(shown.split())
+    assert "30 files in a/b codex 30 30 x.json no known format 0 1 31 files 30 31" in said
+    assert "broken 30 a/b/0.jsonl:2, a/b/1.jsonl:2, a/b/2.jsonl:2 and 27 more unread 1 x.json" in said
+    assert "is a picture 1 photo.png" in said
+    assert "1 contradicting others" in said and "one contradicts another" in said
+    assert "The corpus holds 40 traces now" in said
+
+
+def test_the_same_upload_again_says_that_nothing_is_new(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
+    desk.uploads["runs"] = IngestReport(duplicates=7, files=(FileRow("a.jsonl", "codex", 7, 0),))
+    assert "Nothing new: 7 traces read, and already there" in words(open_app(monkeypatch, desk, view="traces"))
+    desk.uploads["runs"] = IngestReport(duplicates=7, grown=1, files=(FileRow("a.jsonl", "codex", 8, 0),))
+    assert "Nothing new" not in words(open_app(monkeypatch, desk, view="traces"))
 
 
 def test_files_with_nothing_in_them_are_called_that(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:

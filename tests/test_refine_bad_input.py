@@ -90,7 +90,7 @@ def test_labels_and_traces_without_a_partner_are_counted_and_the_rest_is_used(cl
     said = refine(replace(corpus, traces=(*corpus.traces, more), rewards=rewards), tmp_path)
     assert said.code == 0
     assert "2 labels belong to no trace, for example stranger-1, stranger-2." in said.out
-    assert "1 traces have no label and are not learned from, for example unlabelled." in said.out
+    assert "1 trace has no label and is not learned from, for example unlabelled." in said.out
     assert read(tmp_path / "out", "run.json")["traces"] == {"fail": 18, "pass": 30, "unknown": 1}
     assert same_skill_and_changes(tmp_path / "out", clean)
 
@@ -205,7 +205,7 @@ def test_rubbish_in_a_file_is_listed_and_changes_nothing(clean: Path, tmp_path: 
     assert reasons[:2] == ["not an object but a list", "not an object but a text"]
     assert reasons[4] == "`spans` is empty" and reasons[6] == "cut off: the file ends inside this record"
     assert same_skill_and_changes(tmp_path / "out", clean)
-    assert "1 traces have no label" in said.out  # the odd one, whose 1 MB line was read
+    assert "1 trace has no label" in said.out  # the odd one, whose 1 MB line was read
 
 
 def test_rubbish_in_a_labelled_trace_passes_through_every_stage(tmp_path: Path) -> None:

@@ -101,3 +101,21 @@ def test_one_bad_file_that_was_named_does_not_keep_the_others_out(tmp_path: Path
     said = refiner("ingest", *bad, good, "--corpus", "own", "--db", tmp_path / "w.duckdb")
     assert said.code == 0 and "1 new" in said.out
     assert "a PDF document" in said.out and "the zip archive is damaged" in said.out
+
+
+def test_many_files_are_told_by_format_and_reason_with_counts_that_add_up(tmp_path: Path) -> None:
+    for number in range(25):
+        one = {"trace_id": f"r{number}", "spans": [{"name": "look", "output_text": "x"}]}
+        put(tmp_path / f"runs/deep/{number}.jsonl", lines(one) + b"{broken\n")
+    put(tmp_path / "runs/chat.json", SAMPLES["chat"])
+    put(tmp_path / "runs/README.md", b"# Runs")
+    for command in (["inspect"], ["ingest", "--corpus", "own", "--db", tmp_path / "w.duckdb"]):
+        said = " ".join(refiner(*command, tmp_path / "runs").out.split())
+        assert "25 files in deep canonical 25" in said and "chat.json chat 3" in said
+        assert "total 28" in said and "10.jsonl" not in said.partition("Rejected:")[0]
+        assert "deep/0.jsonl:2, deep/1.jsonl:2, deep/10.jsonl:2 and 22 more: not JSON" in said
+        assert "Not read: README.md: holds no traces of a known format." in said
+    assert "28 new traces, 0 grown, 0 already there; 0 traces labelled." in said
+    assert "The corpus holds 28 traces now: 1 passed, 1 failed, 26 without an outcome." in said
+    again = refiner(*command, tmp_path / "runs").out
+    assert "Nothing new: 28 traces read, and already there" in again

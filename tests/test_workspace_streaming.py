@@ -89,7 +89,7 @@ def test_files_are_read_where_they_lie_with_the_labels_beside_them(desk: Workspa
         ("labels.csv", "labels", 0),
     ]
     assert [(bad.path, bad.line) for bad in report.rejected] == [("b.jsonl", 1)]
-    assert "1 labels belong to no trace, for example r9." in report.warnings
+    assert "1 label belongs to no trace, for example r9." in report.warnings
     assert desk.corpus("own").statuses["fail"] == 1
     again = desk.ingest_files("own", [tmp_path / "runs/b.jsonl", tmp_path / "runs/a.jsonl"])
     assert (again.accepted, again.duplicates, again.conflicts) == (0, 3, ())

@@ -42,7 +42,7 @@ def packed(files: Mapping[str, bytes]) -> bytes:
 
 
 def reasons(report: IngestReport) -> dict[str, str]:
-    return {bad.path: bad.reason for bad in report.rejected}
+    return {bad.path: bad.reason for bad in (*report.rejected, *report.skipped)}
 
 
 def test_traces_labels_and_feedback_in_one_go_each_told_by_content(desk: Workspace) -> None:
@@ -80,8 +80,8 @@ def test_a_zip_is_unpacked_with_its_folders(desk: Workspace) -> None:
     labels = json.dumps({"r0": True, "r1": False}).encode()
     report = desk.ingest("own", [upload("all.zip", packed({"run/a.jsonl": TRACES, "run/labels.json": labels}))])
     assert (report.accepted, report.labels) == (3, 2)
-    assert [file.path for file in report.files] == ["run/a.jsonl", "labels.json"]
-    assert report.warnings == ("1 traces have no label and are not learned from, for example r2.",)
+    assert [file.path for file in report.files] == ["run/a.jsonl", "run/labels.json"]
+    assert report.warnings == ("1 trace has no label and is not learned from, for example r2.",)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +174,39 @@ def test_a_log_that_is_a_zip_itself_is_read_inside_of_a_zip(desk: Workspace) -> 
     report = desk.ingest("own", [upload("all.zip", packed({"logs/one.eval": log, "a.jsonl": TRACES}))])
     assert (report.accepted, report.rejected) == (5, ())
     assert {file.path: file.format for file in report.files} == {"logs/one.eval": "inspect-ai", "a.jsonl": "canonical"}
+
+
+def test_what_is_no_trace_file_is_left_out_and_what_is_lost_is_rejected(desk: Workspace) -> None:
+    odd = packed({"runs/README.md": b"# Runs\n", "runs/empty.jsonl": b"", "runs/other.json": b'[{"a": {"b": [1]}}]'})
+    given = [
+        upload("odd.zip", odd),
+        upload("zero.jsonl", b""),
+        upload("cut.zip", b"PK\x03\x04"),
+        upload("a.jsonl", TRACES),
+    ]
+    report = desk.ingest("own", given)
+    assert {bad.path for bad in report.skipped} == {"runs/README.md", "runs/empty.jsonl", "zero.jsonl"}
+    assert {bad.path for bad in report.rejected} == {"runs/other.json", "cut.zip"}
+    assert {file.path: (file.format, file.rejected) for file in report.files} == {
+        "a.jsonl": ("canonical", 0),
+        "runs/other.json": ("unknown", 1),
+        "cut.zip": ("", 1),
+    }
+
+
+def test_a_trace_is_called_unlabelled_only_after_every_label_file(desk: Workspace) -> None:
+    report = {"total_instances": 1, "submitted_ids": ["r1"], "resolved_ids": ["r1"], "unresolved_ids": []}
+    files = {
+        "a.jsonl": TRACES,
+        "one/labels.csv": b"trace_id,outcome\nr0,pass\n",
+        "two/report.json": json.dumps(report).encode(),
+    }
+    told = desk.ingest("own", [upload("all.zip", packed(files))])
+    assert told.labels == 2
+    assert told.warnings == ("1 trace has no label and is not learned from, for example r2.",)
+    own = lines([run("s1", "Do d.", [call("look", "seen")], outcome="pass")])
+    told = desk.ingest("own", [upload("b.jsonl", own), upload("c.csv", b"trace_id,outcome\nr2,fail\n")])
+    assert told.warnings == (), "what its own file says about a trace counts"
 
 
 def test_what_is_packed_with_gzip_is_read_as_what_it_holds(desk: Workspace) -> None:

@@ -9,12 +9,15 @@ import streamlit as st
 
 from pages._ui import cards, corpora, session
 from pages._ui.text import count
+from refiner.file_reports import LISTED, by_format, by_reason, format_words
 
 if TYPE_CHECKING:
-    from refiner.views import IngestReport
+    from refiner.types import BadRecord
+    from refiner.views import CorpusView, IngestReport
 
 GENERATION = "upload_generation"
 SHOWN = 50
+CLASHES = 5
 SMALLEST = """{"trace_id": "run-1", "task_id": "refund-17", "spans": [
   {"name": "user", "output_text": "Please refund order 17"},
   {"name": "find_order", "input_text": "{\\"id\\": 17}", "output_text": "{\\"status\\": \\"delivered\\"}"},
@@ -72,16 +75,19 @@ def labels(name: str) -> None:
             st.rerun()
 
 
-def report(name: str) -> None:
-    """What became of the last upload to this corpus: counts, files, rejected records, and a CSV of it all."""
-    one = session.workspace().last_upload(name)
+def report(view: CorpusView) -> None:
+    """What became of the last upload to this corpus: counts, files, what was left out, and a CSV of it all."""
+    one = session.workspace().last_upload(view.name)
     if one is None:
         return
     st.subheader("The last upload", anchor=False)
     _counts(one)
-    cards.sentences([*one.conflicts, *one.warnings])
+    _next(view)
+    clashes = [*one.conflicts[:CLASHES], *_rest(len(one.conflicts) - CLASHES, "more contradiction")]
+    cards.sentences([*clashes, *one.warnings])
     _files(one)
-    _rejected(one)
+    _reasons("Rejected", "Records", one.rejected)
+    _reasons("Left out, since they are no trace files", "Files", one.skipped)
     st.download_button("Download as CSV", one.csv(), "ingest.csv", "text/csv", key="ingest_csv", on_click="ignore")
 
 
@@ -112,33 +118,65 @@ def _attach(name: str, given: Any) -> None:
 
 
 def _counts(one: IngestReport) -> None:
-    if not (one.accepted or one.duplicates or one.grown or one.labels):
+    if not (one.accepted or one.duplicates or one.grown or one.labels or one.conflicts):
         cards.card("error", "None of these files holds a trace or a label that can be read. The rows below say why.")
         return
+    if one.duplicates and not (one.accepted or one.grown or one.conflicts):
+        cards.card(
+            "done", f"Nothing new: {count(one.duplicates, 'trace')} read, and already there. Nothing was changed."
+        )
     numbers = {
         "new traces": one.accepted,
         "grown traces": one.grown,
         "already there": one.duplicates,
-        "labels": one.labels,
+        "contradicting others": len(one.conflicts),
+        "labelled by a file": one.labels,
         "rejected": len(one.rejected),
+        "files left out": len(one.skipped),
     }
     cards.metrics({words: f"{number:,}" for words, number in numbers.items()})
 
 
+def _next(view: CorpusView) -> None:
+    """What the corpus holds after this, and where to go from here."""
+    if not view.traces:
+        return
+    ends = view.statuses
+    known = f"{ends['pass']:,} passed, {ends['fail']:,} failed, {ends['unknown']:,} without an outcome"
+    with st.container(key="upload_next", horizontal=True, vertical_alignment="center", gap="small"):
+        cards.line(f"The corpus holds {count(view.traces, 'trace')} now: {known}.", strong=True)
+        if ends["pass"] or ends["fail"]:
+            session.link("corpus", "Look at the corpus", icon=":material/arrow_forward:", view="overview")
+        else:
+            session.link("corpus", "Say how they ended", icon=":material/arrow_forward:", view="labels")
+
+
 def _files(one: IngestReport) -> None:
-    rows = [(row.path, row.format, f"{row.traces:,}", f"{row.rejected:,}") for row in one.files[:SHOWN]]
+    """A row a file, or a row a format when there are many."""
+    many = len(one.files) > LISTED
+    grouped = by_format(one.files) if many else [(row.format, row.path, [row]) for row in one.files]
+    rows = [
+        (where, format_words(name), sum(row.traces for row in inside), sum(row.rejected for row in inside))
+        for name, where, inside in grouped
+    ]
+    if many:
+        rows.append((count(len(one.files), "file"), "", sum(row[2] for row in rows), sum(row[3] for row in rows)))
     if rows:
-        cards.table(("File", "Read as", "Traces", "Rejected"), rows, numbers=(2, 3))
-    _rest(len(one.files), "file")
+        shown = [(where, name, f"{traces:,}", f"{bad:,}") for where, name, traces, bad in rows]
+        cards.table(("File", "Read as", "Traces", "Rejected"), shown, numbers=(2, 3))
+    if many:
+        cards.line("The CSV has a row for each file.")
 
 
-def _rejected(one: IngestReport) -> None:
-    rows = [(bad.path, bad.line or "", bad.reason) for bad in one.rejected[:SHOWN]]
-    if rows:
-        cards.table(("Rejected", "Line", "Why"), rows, numbers=(1,))
-    _rest(len(one.rejected), "rejected record")
+def _reasons(head: str, what: str, records: Sequence[BadRecord]) -> None:
+    """The reasons for which records or files were left out, with the first places of each."""
+    found = by_reason(records)
+    if found:
+        rows = [(one.words, f"{one.count:,}", one.where) for one in found[:SHOWN]]
+        cards.table((head, what, "Where"), rows, numbers=(1,))
+    for words in _rest(len(found) - SHOWN, "more reason"):
+        cards.line(words)
 
 
-def _rest(total: int, noun: str) -> None:
-    if total > SHOWN:
-        cards.line(f"{count(total - SHOWN, 'more ' + noun)}: the CSV has them all.")
+def _rest(number: int, noun: str) -> list[str]:
+    return [f"{count(number, noun)}: the CSV has them all."] if number > 0 else []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from refiner import codec
 from refiner.cli.console import safe
 from refiner.columns import HELP
-from refiner.file_reports import copied_words, skipped_words
+from refiner.file_reports import by_reason, copied_words, skipped_words
 
 if TYPE_CHECKING:
     from refiner.convert import Converted
@@ -73,6 +73,7 @@ def as_text(done: Converted, out: Path) -> list[str]:
     ]
     lines += [copied_words(done.copies)] if done.copies else []
     lines += [*done.warnings, *skipped_words(done.skipped)]
-    lines += [f"Rejected: {bad.path}:{bad.line}: {bad.reason}" for bad in done.rejected[:_SHOWN]]
-    more = len(done.rejected) - _SHOWN
-    return [*lines, f"Rejected: {more} more; --json lists all."] if more > 0 else lines
+    reasons = by_reason(done.rejected)
+    lines += [f"Rejected: {one.where}: {one.words}" for one in reasons[:_SHOWN]]
+    more = len(reasons) - _SHOWN
+    return [*lines, f"Rejected: {more} more reasons; --json lists all."] if more > 0 else lines

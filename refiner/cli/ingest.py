@@ -12,12 +12,15 @@ from refiner import codec
 from refiner.cli.app import DATABASE
 from refiner.cli.console import safe, table
 from refiner.columns import HELP
+from refiner.file_reports import LISTED, by_format, by_reason, format_words, skipped_words
+from refiner.reporting.markup import plural
 
 if TYPE_CHECKING:
-    from refiner.views import IngestReport
+    from refiner.views import CorpusView, IngestReport
     from refiner.workspace.desk import Workspace
 
 _SHOWN = 20
+_WIDTHS = (48, 17, 8, 8)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,12 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.score is not None:
             taken = desk.use_score(arguments.corpus, arguments.score, threshold)
             report = replace(report, labels=max(report.labels, taken))
+        view = desk.corpus(" ".join(arguments.corpus.split()))
     finally:
         desk.close()
     if arguments.json:
         print(json.dumps(codec.to_plain(report), indent=2))
     else:
-        print(safe(as_text(report)))
+        print(safe(f"{as_text(report)}\n\n{now(view)}"))
     return 0 if report.accepted or report.grown or report.duplicates or report.labels else 1
 
 
@@ -64,14 +68,46 @@ def _make(desk: Workspace, name: str) -> None:
 
 
 def as_text(report: IngestReport) -> str:
-    """A row a file, what became of its traces, then what was rejected."""
-    rows = [(one.path, one.format or "not read", str(one.traces), str(one.rejected)) for one in report.files]
-    counts = (
-        f"{report.accepted} new traces, {report.grown} grown, {report.duplicates} already there; "
-        f"{report.labels} traces labelled."
-    )
-    rejected = [f"{bad.path}:{bad.line}: {bad.reason}" for bad in report.rejected]
-    more = [f"{len(rejected) - _SHOWN} more; --json lists all."] if len(rejected) > _SHOWN else []
-    listed = ["", "Rejected:", *rejected[:_SHOWN], *more] if rejected else []
-    files = table(("file", "format", "traces", "rejected"), rows, (48, 12, 8, 8))
-    return "\n".join([files, "", counts, *report.conflicts, *report.warnings, *listed])
+    """A row a file (a row a format when there are many), what became of the traces, then what was not taken and why."""
+    conflicts = [*report.conflicts[:_SHOWN], *_more(len(report.conflicts) - _SHOWN, "contradictory")]
+    reasons = by_reason(report.rejected)
+    rejected = [f"{one.where}: {one.words}" for one in reasons[:_SHOWN]]
+    listed = ["", "Rejected:", *rejected, *_more(len(reasons) - _SHOWN, "reasons")] if rejected else []
+    said = [counts(report), *skipped_words(report.skipped), *conflicts, *report.warnings, *listed]
+    rows = _rows(report)
+    return "\n".join([table(("file", "format", "traces", "rejected"), rows, _WIDTHS), "", *said] if rows else said)
+
+
+def counts(report: IngestReport) -> str:
+    """What became of the traces that were read; the numbers add up to all of them."""
+    if report.duplicates and not (report.accepted or report.grown or report.conflicts):
+        taken = f"Nothing new: {plural(report.duplicates, 'trace')} read, and already there"
+    else:
+        clash = f", {len(report.conflicts)} contradicting others" if report.conflicts else ""
+        taken = (
+            f"{plural(report.accepted, 'new trace')}, {report.grown} grown, {report.duplicates} already there{clash}"
+        )
+    return f"{taken}; {plural(report.labels, 'trace')} labelled."
+
+
+def now(view: CorpusView) -> str:
+    """What the corpus holds after this, by outcome."""
+    ends = view.statuses
+    parts = [f"{ends['pass']:,} passed", f"{ends['fail']:,} failed", f"{ends['unknown']:,} without an outcome"]
+    parts += [f"{ends['infrastructure']:,} ended by infrastructure"] if ends["infrastructure"] else []
+    return f"The corpus holds {plural(view.traces, 'trace')} now: {', '.join(parts)}."
+
+
+def _rows(report: IngestReport) -> list[tuple[str, ...]]:
+    if len(report.files) <= LISTED:
+        return [(one.path, format_words(one.format), str(one.traces), str(one.rejected)) for one in report.files]
+    grouped = [
+        (where, format_words(name), sum(one.traces for one in files), sum(one.rejected for one in files))
+        for name, where, files in by_format(report.files)
+    ]
+    total = ("total", "", sum(row[2] for row in grouped), sum(row[3] for row in grouped))
+    return [(where, name, str(traces), str(bad)) for where, name, traces, bad in [*grouped, total]]
+
+
+def _more(number: int, what: str) -> list[str]:
+    return [f"{number} more {what}; --json lists all."] if number > 0 else []

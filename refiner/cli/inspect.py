@@ -11,8 +11,10 @@ from typing import Any
 
 from refiner.cli.console import safe, table
 from refiner.columns import HELP
-from refiner.file_reports import counted, skipped_words
+from refiner.file_reports import LISTED, FileReport, by_format, by_reason, counted, format_words, skipped_words
 from refiner.types import TaskIdOrigin, Trace
+
+_WIDTHS = (36, 17, 7, 8, 6, 6, 7, 6, 8)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,11 +27,10 @@ def run(arguments: argparse.Namespace) -> int:
     from refiner import columns, ingest
 
     loaded = ingest.load(arguments.paths, corpus="corpus", columns=columns.read(arguments.columns))
-    report = counted(loaded.files)
     if arguments.json:
-        print(json.dumps(report, indent=2, ensure_ascii=True))
+        print(json.dumps(counted(loaded.files), indent=2, ensure_ascii=True))
     else:
-        print("\n".join([as_text(report), tasks_line(loaded.traces), *map(safe, skipped_words(loaded.skipped))]))
+        print("\n".join([as_text(loaded.files), tasks_line(loaded.traces), *map(safe, skipped_words(loaded.skipped))]))
     return 0
 
 
@@ -45,18 +46,28 @@ def tasks_line(traces: Sequence[Trace]) -> str:
     return f"Tasks: {len({trace.task_id for trace in traces})} ({', '.join(parts)})."
 
 
-def as_text(report: dict[str, Any]) -> str:
-    """A row a file, the totals, then each rejected record."""
-    rows = [_cells(one["path"], one["format"], one, len(one["rejected"])) for one in report["files"]]
-    rows.append(_cells("total", "", report["totals"], report["totals"]["rejected"]))
+def as_text(files: Sequence[FileReport]) -> str:
+    """A row a file (a row a format when there are many), the totals, then what was rejected, by reason."""
     headers = ("file", "format", "traces", "spans", "pass", "fail", "unknown", "infra.", "rejected")
-    text = table(headers, rows, (36, 10, 7, 8, 6, 6, 7, 6, 8))
+    if len(files) > LISTED:
+        rows = [_cells(where, name, counted(inside)["totals"]) for name, where, inside in by_format(files)]
+    else:
+        rows = [_cells(file.path, file.format, counted([file])["totals"]) for file in files]
+    text = table(headers, [*rows, _cells("total", "", counted(files)["totals"])], _WIDTHS)
     rejected = [
-        safe(f"{one['path']}:{bad['line']}: {bad['reason']}") for one in report["files"] for bad in one["rejected"]
+        safe(f"{one.where}: {one.words}") for one in by_reason([bad for file in files for bad in file.rejected])
     ]
-    return "\n".join([text, *(["", "Rejected:", *rejected] if rejected else [])])
+    every = ["--json lists each file."] if len(files) > LISTED else []
+    return "\n".join([text, *every, *(["", "Rejected:", *rejected] if rejected else [])])
 
 
-def _cells(path: str, form: str, counts: dict[str, Any], rejected: int) -> tuple[str, ...]:
+def _cells(path: str, form: str, counts: dict[str, Any]) -> tuple[str, ...]:
     outcomes = [str(counts["outcomes"][status]) for status in ("pass", "fail", "unknown", "infrastructure")]
-    return (path, form or "", str(counts["traces"]), str(counts["spans"]), *outcomes, str(rejected))
+    return (
+        path,
+        form and format_words(form),
+        str(counts["traces"]),
+        str(counts["spans"]),
+        *outcomes,
+        str(counts["rejected"]),
+    )

@@ -30,11 +30,20 @@ class LabelReport:
     def sentences(self) -> list[str]:
         """One sentence for each kind of mismatch, with the count and three examples; empty when all met."""
         kinds = (
-            (self.without_trace, "labels belong to no trace"),
-            (self.without_label, "traces have no label and are not learned from"),
-            (self.ambiguous, "labels name a task that several traces tried, so none of them gets one"),
+            (self.without_trace, "label belongs", "labels belong", "to no trace"),
+            (self.without_label, "trace has no label and is", "traces have no label and are", "not learned from"),
+            (
+                self.ambiguous,
+                "label names",
+                "labels name",
+                "a task that several traces tried, so none of them gets one",
+            ),
         )
-        return [f"{len(ids)} {words}, for example {_examples(ids)}." for ids, words in kinds if ids]
+        return [
+            f"{len(ids):,} {one if len(ids) == 1 else many} {rest}, for example {', '.join(ids[:_EXAMPLES])}."
+            for ids, one, many, rest in kinds
+            if ids
+        ]
 
 
 @dataclass(frozen=True, slots=True)

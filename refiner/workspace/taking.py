@@ -13,7 +13,7 @@ from refiner.errors import LabelError
 from refiner.file_reports import copied_words, skipped_words
 from refiner.labels import LabelFile
 from refiner.types import BadRecord
-from refiner.unpacking import Limits, Unpacked
+from refiner.unpacking import EMPTY, Limits, Unpacked
 from refiner.views import FileRow, IngestReport, Upload
 from refiner.workspace.corpora import Entry
 from refiner.workspace.digest import Digests
@@ -52,7 +52,7 @@ class Taking:
                 entry, ingest.read([root], corpus=entry.id, task_key=reading.task_key, columns=reading.columns)
             )
             report = self._report(entry, read, unpacked.files, label_files, unpacked.rejected)
-            report = self._all_labels(entry, [beside / name for name in label_files], reading, report)
+            report = self._all_labels(entry, {name: beside / name for name in label_files}, reading, report)
         return self._kept(entry, report)
 
     def take_files(self, entry: Entry, paths: Sequence[Path], reading: Reading) -> IngestReport:
@@ -66,8 +66,9 @@ class Taking:
             read = self._read(
                 entry, ingest.read_found(rest, corpus=entry.id, task_key=reading.task_key, columns=reading.columns)
             )
-            report = self._report(entry, read, list(read.formats), ())
-            report = self._all_labels(entry, [file.path for file in label_files], reading, report)
+            names = [name for name in read.formats if all(name != bad.path for bad in rest.refused)]
+            report = self._report(entry, read, names, (), rest.refused)
+            report = self._all_labels(entry, {file.name: file.path for file in label_files}, reading, report)
         return self._kept(entry, report)
 
     def attach(self, entry: Entry, upload: Upload, reading: Reading) -> IngestReport:
@@ -78,7 +79,8 @@ class Taking:
                 raise LabelError(f"{unpacked.rejected[0].path}: {unpacked.rejected[0].reason}; give a JSON or CSV file")
             report, reached = IngestReport(rejected=tuple(unpacked.rejected)), set[str]()
             for name in unpacked.files:
-                report = self._attached(entry, unpacked.folder / name, reading, report, reached)
+                report = self._attached(entry, name, unpacked.folder / name, reading, report, reached)
+            report = self._still_open(entry, report)
         return self._kept(entry, report)
 
     def last(self, entry: Entry) -> IngestReport | None:
@@ -93,47 +95,56 @@ class Taking:
     def _read(self, entry: Entry, records: Iterable[ingest.FileRecord]) -> Streamed:
         return Streamed(self.room.store, entry.id).take(records)
 
-    def _all_labels(self, entry: Entry, paths: Sequence[Path], reading: Reading, report: IngestReport) -> IngestReport:
+    def _all_labels(
+        self, entry: Entry, files: Mapping[str, Path], reading: Reading, report: IngestReport
+    ) -> IngestReport:
         """The report with every label file attached, in their order."""
         reached = set[str]()
-        for path in paths:
-            report = self._labels(entry, path, reading, report, reached)
-        return report
+        for name, path in files.items():
+            report = self._labels(entry, name, path, reading, report, reached)
+        return self._still_open(entry, report) if reached else report
 
     def _labels(
-        self, entry: Entry, path: Path, reading: Reading, report: IngestReport, reached: set[str]
+        self, entry: Entry, name: str, path: Path, reading: Reading, report: IngestReport, reached: set[str]
     ) -> IngestReport:
         """The report with this label file attached, or with the reason why it could not be."""
         try:
-            return self._attached(entry, path, reading, report, reached)
+            return self._attached(entry, name, path, reading, report, reached)
         except LabelError as error:
-            bad = BadRecord(path.name, 0, str(error))
-            row = FileRow(path.name, LABELS, 0, 1)
+            bad = BadRecord(name, 0, str(error).removeprefix(f"{name}: "))
+            row = FileRow(name, LABELS, 0, 1)
             return replace(report, files=(*report.files, row), rejected=(*report.rejected, bad))
 
     def _attached(
-        self, entry: Entry, path: Path, reading: Reading, report: IngestReport, reached: set[str]
+        self, entry: Entry, name: str, path: Path, reading: Reading, report: IngestReport, reached: set[str]
     ) -> IngestReport:
         """The report with a label file attached; `reached` collects the traces it is about. Raises LabelError."""
         cards, copies = self.digests.of(entry.id).cards, self._copies(entry, report)
         tasks = {card.external_id: card.task_id if card.task_id_origin == "file" else "" for card in cards}
         if not tasks:
-            raise LabelError(f"{path.name}: there are no traces yet to label; add the traces first, then this file")
+            raise LabelError(f"{name}: there are no traces yet to label; add the traces first, then this file")
         try:
             rewards, texts = _label_file(path, reading, labels.names_of(tasks) | copies.keys())
             attached = labels.attach(entry.id, tasks, rewards, texts, tasks=tasks, copies=copies)
         except LabelError as error:
-            raise LabelError(str(error).replace(str(path), path.name)) from error
+            raise LabelError(str(error).replace(str(path), name)) from error
         self.room.store.add_outcomes(attached.outcomes)
         reached.update(outcome.trace_id for outcome in attached.outcomes)
-        rejected = () if rewards is None else tuple(replace(one, path=path.name) for one in rewards.rejected)
+        rejected = () if rewards is None else tuple(replace(one, path=name) for one in rewards.rejected)
         return replace(
             report,
             labels=len(reached),
-            files=(*report.files, FileRow(path.name, LABELS, 0, len(rejected))),
+            files=(*report.files, FileRow(name, LABELS, 0, len(rejected))),
             rejected=(*report.rejected, *rejected),
-            warnings=(*report.warnings, *attached.report.sentences()),
+            warnings=(*report.warnings, *replace(attached.report, without_label=()).sentences()),
         )
+
+    def _still_open(self, entry: Entry, report: IngestReport) -> IngestReport:
+        """The report with a sentence on the traces that neither their files nor labels say the end of."""
+        digest = self.digests.of(entry.id)
+        ended = (card.external_id for card in digest.cards if digest.outcome(card.trace_id).status == "unknown")
+        words = labels.LabelReport(0, (), tuple(sorted(ended))).sentences()
+        return replace(report, warnings=(*report.warnings, *words))
 
     def _copies(self, entry: Entry, report: IngestReport) -> dict[str, str]:
         """The ids that copies had in this upload and in those before it, each with the id of the trace that stays."""
@@ -162,12 +173,14 @@ def _report(
     read: Streamed, files: Sequence[str], label_files: Sequence[str], refused: Sequence[BadRecord]
 ) -> IngestReport:
     """What was read of these files; the rows of label files come with the labels."""
-    added, rejected = read.added, [*refused, *read.rejected]
+    empty = [one for one in refused if one.reason == EMPTY]
+    refused = [one for one in refused if one.reason != EMPTY]
+    added, lost = read.added, {one.path for one in refused}
+    skipped = empty + [one for one in read.rejected if one.path not in lost and read.formats.get(one.path) == ""]
+    rejected = [*refused, *(one for one in read.rejected if one.path not in lost and one not in skipped)]
     bad = Counter(one.path for one in rejected)
-    apart = {*label_files, *(one.path for one in read.expected)}
-    names = [name for name in files if name not in apart]
-    rows = [FileRow(name, read.formats.get(name, ""), read.counts[name], bad[name]) for name in names]
-    rows += [FileRow(one.path, "", 0, 1) for one in refused]
+    apart = {*label_files, *(one.path for one in (*read.expected, *skipped))}
+    names = [*(name for name in files if name not in apart), *(one.path for one in refused)]
     conflicts = (
         f"{name}: the trace in {new} contradicts the one in {old}, which stays." for name, old, new in added.conflicts
     )
@@ -175,10 +188,11 @@ def _report(
         accepted=added.added,
         duplicates=added.duplicates,
         grown=added.grown,
-        files=tuple(rows),
+        files=tuple(FileRow(name, read.formats.get(name, ""), read.counts[name], bad[name]) for name in names),
         rejected=tuple(rejected),
         conflicts=tuple(conflicts),
         warnings=tuple(skipped_words(read.expected)),
+        skipped=tuple(skipped),
     )
 
 
