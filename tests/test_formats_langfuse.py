@@ -14,7 +14,7 @@ from refiner import ingest
 from refiner.formats.langfuse import FORMAT
 from refiner.labels import effective
 from refiner.ports import Source
-from refiner.types import Outcome, Span, Trace
+from refiner.types import EvaluatorNote, Outcome, Span, Trace
 
 
 def parse(record: Any) -> list[Any]:
@@ -63,7 +63,9 @@ def test_a_person_counts_before_the_api_and_the_api_before_a_judge() -> None:
         ("human", "pass"),
     ]
     assert effective(outcomes, trace.id).origin == "human"
-    assert outcomes[-1].feedback == "outcome by ANNOTATION\ntone by ANNOTATION"
+    assert outcomes[-1].feedback is not None and set(outcomes[-1].feedback.splitlines()) == {
+        *("outcome by ANNOTATION", "tone by ANNOTATION", "chat: correctness by ANNOTATION")
+    }
     assert outcomes[0].feedback == "correctness by EVAL", "other judgements are no feedback"
     assert json.loads(trace.meta["scores"]) == {
         **{"correctness": 1, "success": 0, "outcome": "pass"},
@@ -133,6 +135,55 @@ def test_tokens_and_cost_are_those_of_the_innermost_calls() -> None:
     assert [trace.meta[key] for key in ("input_tokens", "output_tokens", "cost_usd")] == ["7", "2", "0.25"]
 
 
+def test_tokens_are_those_that_langfuse_sums_up_every_kind_of_a_side() -> None:
+    kinds = {"input": 5, "input_cache_read": 2, "output": 3, "output_reasoning": 4, "total": 14}
+    first = observation("chat", "GENERATION", 1, "Hi", "Hello", usageDetails=kinds, totalCost=0.5)
+    summed = observation("chat", "GENERATION", 2, "Go on", "Yes", usageDetails=kinds, inputUsage=5, outputUsage=7)
+    old = observation("chat", "GENERATION", 3, "More", "No", promptTokens=1, completionTokens=2, calculatedTotalCost=1)
+    vector = observation("embed", "EMBEDDING", 4, "Hi", None, usageDetails={"input": 9}, costDetails={"input": 0.25})
+    trace = run(first, summed, old, vector)
+    assert [trace.meta[key] for key in ("input_tokens", "output_tokens", "cost_usd")] == ["22", "16", "1.75"]
+
+
+def test_models_that_a_tool_sets_to_work_are_told_and_counted_beside_the_one_that_called_it() -> None:
+    def costly(name: str, start: int, given: Any, gave: Any, **more: Any) -> dict[str, Any]:
+        return observation(name, "GENERATION", start, given, gave, usageDetails={"input": 7, "output": 2}, **more)
+
+    call = {"type": "function_call", "call_id": "c1", "name": "ask_expert", "arguments": '{"of": "ferns"}'}
+    outer = costly("main", 1, "Which fern?", [call])
+    tool = observation("ask_expert", "TOOL", 2, {"of": "ferns"}, "Ostrich fern", parentObservationId="GENERATION1")
+    inner = costly("expert", 3, "Name a fern", "I look it up.", parentObservationId="TOOL2")
+    look = observation("look_up", "TOOL", 4, {"what": "ferns"}, "a list", parentObservationId="TOOL2")
+    trace = run(outer, tool, inner, look)
+    assert steps(trace) == [
+        ("user", "", "Which fern?"),
+        ("ask_expert", '{"of": "ferns"}', "Ostrich fern"),
+        ("user", "", "Name a fern"),
+        ("assistant", "", "I look it up."),
+        ("look_up", '{"what": "ferns"}', "a list"),
+    ]
+    assert (trace.meta["input_tokens"], trace.meta["output_tokens"]) == ("14", "4")
+
+
+def test_a_search_inside_the_tool_that_was_called_is_its_own_affair() -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "search_notes", "arguments": '{"of": "ferns"}'}
+    tool = observation("search_notes", "TOOL", 2, {"of": "ferns"}, "two notes")
+    inner = observation("store", "RETRIEVER", 3, "ferns", [{"text": "one"}], parentObservationId="TOOL2")
+    trace = run(observation("chat", "GENERATION", 1, "Which?", [call]), tool, inner)
+    assert steps(trace) == [("user", "", "Which?"), ("search_notes", '{"of": "ferns"}', "two notes")]
+
+
+def test_what_a_person_would_have_had_the_output_be_is_for_evaluators_alone() -> None:
+    better = {"dataType": "CORRECTION", "name": "output", "value": 0, "source": "ANNOTATION"}
+    better["longStringValue"] = "An ostrich fern."
+    record = {**langfuse_trace("lf-1", better)}
+    trace, note = parse(record)
+    assert note == EvaluatorNote(trace.id, "expected", "An ostrich fern.")
+    assert "scores" not in trace.meta
+    record["trace"] = {**record["trace"], "scores": [], "corrections": [better]}
+    assert parse(record) == [trace, note]
+
+
 def test_an_observation_of_no_type_is_left_out() -> None:
     odd = {**observation("chat", "GENERATION", 1, "Hi", "Hello"), "type": ["GENERATION"]}
     trace = run(odd, observation("chat", "GENERATION", 2, "Go on", "Yes"))
@@ -157,3 +208,6 @@ def test_traces_of_eighteen_frameworks(corpora: Path) -> None:
         **{"claude.conversation": 2},
     }
     assert sum(not call.output for found in calls.values() for call in found) == 1, "the tool that ends a run"
+    reasoned = next(trace for trace in loaded.traces if "langgraph-js" in (trace.source or ""))
+    assert (reasoned.meta["input_tokens"], reasoned.meta["output_tokens"]) == ("321", "123"), "as Langfuse shows them"
+    assert len(loaded.notes) == 1, "one corrected output, of the trace that was downloaded twice"

@@ -86,6 +86,37 @@ def test_feedback_that_a_run_sums_up_is_a_judge_s() -> None:
     assert (json.loads(trace.meta["scores"]), trace.task_id) == ({"correctness": 1.0, "tone": 0.1}, "t-1")
 
 
+def test_what_people_wrote_with_their_feedback_is_kept_and_a_word_may_be_the_score() -> None:
+    stats = {"correctness": {"n": 1, "avg": None, "values": {"incorrect": 1}, "comments": ["It is a moss."]}}
+    trace, outcome = parse(lines(run(feedback_stats=stats)))
+    assert outcome == Outcome(trace.id, "fail", origin="judge", feedback="It is a moss.")
+
+
+def test_runs_inside_of_runs_are_read() -> None:
+    inner = {"run_type": "llm", "dotted_order": "1.2", "inputs": {"prompt": "Hi"}, "outputs": {"output": "Hello"}}
+    chain = {**inner, "id": "b", "run_type": "chain", "child_runs": [{**inner, "id": "c", "trace_id": None}]}
+    (trace,) = parse(lines(run(run_type="chain", inputs={"input": "Hi"}, child_runs=[chain])))
+    assert (trace.external_id, steps(trace)) == ("t", [("user", "", "Hi"), ("assistant", "", "Hello")])
+
+
+def test_tokens_and_cost_count_once_and_are_found_where_they_are() -> None:
+    usage = {"prompt_tokens": 7, "completion_tokens": 2, "total_cost": "0.25"}
+    outer = run(run_type="chain", inputs={"input": "Hi"}, **usage)
+    around = run(id="b", parent_run_id="r", **usage)
+    inner = run(id="c", parent_run_id="b", outputs={"output": "Hello"}, **usage)
+    old = {"generations": [[{"text": "Hello"}]], "llm_output": {"token_usage": {"prompt_tokens": 5}}}
+    for runs, wanted in (
+        ([outer, around, inner], {"input_tokens": "7", "output_tokens": "2", "cost_usd": "0.25"}),
+        (
+            [outer, run(id="b", parent_run_id="r", outputs={"output": "Hello"})],
+            {"input_tokens": "7", "cost_usd": "0.25"},
+        ),
+        ([run(outputs=old)], {"input_tokens": "5"}),
+    ):
+        (trace,) = parse(lines(*runs))
+        assert trace.meta.items() >= wanted.items()
+
+
 def test_the_outermost_input_opens_a_run_whose_models_say_nothing_of_a_user() -> None:
     agent = run(id="a", run_type="chain", inputs={"input": "Water the fern"}, outputs={})
     tool = run(

@@ -43,29 +43,64 @@ class Seen:
 
 
 def telling(seen: Sequence[Seen]) -> list[Seen]:
-    """The calls worth telling, in time: no tool around a tool, and of models around models the one that says most."""
+    """The calls worth telling, in time: of tools around tools see `_standing`; of models around models the one that
+    says most, where no tool lies between them."""
     by_id = {one.id: one for one in seen}
     inside: dict[str, list[Seen]] = {one.id: [] for one in seen}
+    around = {one.id: [at for at in _ancestors(one, by_id) if at.kind == one.kind] for one in seen}
     for one in seen:
-        for around in _ancestors(one, by_id):
-            if around.kind == one.kind:
-                inside[around.id].append(one)
-    kept = {one.id for one in seen if one.kind == "tool" and not inside[one.id]}
+        for outer in around[one.id]:
+            inside[outer.id].append(one)
+    kept = _standing(seen, around, by_id)
     for leaf in (one for one in seen if one.kind == "model" and not inside[one.id]):
-        chain = [leaf, *(one for one in _ancestors(leaf, by_id) if one.kind == "model")]
-        alone = [one for one in chain if sum(not inside[inner.id] for inner in inside[one.id]) <= 1]
+        alone = [one for one in (leaf, *around[leaf.id]) if sum(not inside[inner.id] for inner in inside[one.id]) <= 1]
         kept.add(max(alone, key=lambda one: (_calls(one.said), bool(one.said), len(one.heard), one is leaf)).id)
     return sorted((one for one in seen if one.id in kept), key=lambda one: one.order)
 
 
+def innermost(seen: Sequence[Seen]) -> set[str]:
+    """The ids of the calls of models that count: those around them, with no tool between, count the same again."""
+    by_id = {one.id: one for one in seen}
+    models = [one for one in seen if one.kind == "model"]
+    return {one.id for one in models} - {outer.id for one in models for outer in _ancestors(one, by_id)}
+
+
+def _standing(seen: Sequence[Seen], around: dict[str, list[Seen]], by_id: dict[str, Seen]) -> set[str]:
+    """The ids of the tools that are told. A tool around others is their wrapper and left out, unless it is an agent
+    (it holds calls of models) or the one that a model called: then what only it knows of is its own affair."""
+    tools = [one for one in seen if one.kind == "tool"]
+    if not any(around[one.id] for one in tools):
+        return {one.id for one in tools}
+    names = called(one for one in seen if one.kind == "model")
+    agents = {outer for one in seen if one.kind == "model" for outer in _all_around(one, by_id)}
+    left_out: set[str] = set()
+    for one in tools:
+        for outer in around[one.id]:
+            if outer.id in agents:
+                continue
+            is_own_affair = outer.name in names and one.name not in names
+            is_wrapper = outer.name not in names or outer.name == one.name
+            left_out |= {one.id} if is_own_affair else {outer.id} if is_wrapper else set()
+    return {one.id for one in tools} - left_out
+
+
 def _ancestors(one: Seen, by_id: dict[str, Seen]) -> list[Seen]:
+    """The calls around one; for that of a model up to the tool that it works for."""
     found: list[Seen] = []
-    known = {one.id}
-    while one.parent in by_id and one.parent not in known:
-        one = by_id[one.parent]
-        known.add(one.id)
-        found.append(one)
+    for outer in _all_around(one, by_id):
+        if one.kind == "model" and by_id[outer].kind == "tool":
+            break
+        found.append(by_id[outer])
     return found
+
+
+def _all_around(one: Seen, by_id: dict[str, Seen]) -> dict[str, None]:
+    """The ids of all calls around one, the nearest first."""
+    found = {one.id: None}
+    while one.parent in by_id and one.parent not in found:
+        one = by_id[one.parent]
+        found[one.id] = None
+    return dict(list(found.items())[1:])
 
 
 def _calls(messages: Iterable[Message]) -> int:

@@ -1,28 +1,31 @@
 """Langfuse: traces downloaded from the screen, and those of its API. Calls of models and tools tell the run.
 
 A score is an outcome when its name says so (correctness, success, ...): a person's before the API's before a judge's.
-All scores stay as facts of the trace.
+All scores of the trace stay as facts of it; of those of single observations what people remarked is feedback. An output
+that a person corrected is for evaluators alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from refiner.formats import _messages
 from refiner.formats._building import build, chosen_task, records
 from refiner.formats._common import Item, scalar_id, text_of, utc_time
 from refiner.formats._llm_dialects import heard, replied, unpacked
-from refiner.formats._observed import Kind, Seen, account, called
+from refiner.formats._observed import Kind, Seen, account, called, innermost
 from refiner.formats._scores import Score, outcomes_of, score_facts
 from refiner.formats._steps import opening
 from refiner.formats._values import objects
 from refiner.ports import Source
-from refiner.types import BadRecord, Origin, Span
+from refiner.types import BadRecord, EvaluatorNote, Origin, Span
 
 _TOOLS, _MODELS = {"TOOL", "RETRIEVER"}, {"GENERATION"}
 _PREFIX = re.compile(r"\A(?:running tool: |execute_tool |tool\.)")
+_CORRECTION = "CORRECTION"
 _ORIGINS: dict[str, Origin] = {"ANNOTATION": "human", "API": "environment", "EVAL": "judge"}
 
 
@@ -54,11 +57,13 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
     observations = observations or [
         one for one in _messages.as_list(about.get("observations")) if isinstance(one, dict)
     ]
-    spans = account(_seen(observations)) or _asked_and_answered(about)
+    calls = _seen(observations)
+    spans = account(calls) or _asked_and_answered(about)
     if not spans:
         yield BadRecord(source.path, line, "no observation of the trace has any words or calls")
         return
-    scores = list(_scores(about, record))
+    given = _given_scores(about, record)
+    scores = [_score(one) for one in given if not one.get("observationId")]
     models = [one for one in observations if _kind(one) in _MODELS]
     trace = build(
         source,
@@ -69,10 +74,11 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
         task=opening(_asked_and_answered(about)),
         task_id=chosen_task(about, source) or scalar_id(_metadata(about).get("task_id")),
         model=next((model for one in models if (model := scalar_id(one.get("model")))), ""),
-        meta={**_facts(about), **_costs(models), "scores": score_facts(scores)},
+        meta={**_facts(about), **_costs(observations, innermost(calls)), "scores": score_facts(scores)},
     )
     yield trace
-    yield from outcomes_of(trace, scores)
+    yield from outcomes_of(trace, [*scores, *_remarks(given, observations)])
+    yield from (EvaluatorNote(trace.id, "expected", text) for text in _corrections(about, record) if text.strip())
 
 
 def _seen(observations: list[dict[str, Any]]) -> list[Seen]:
@@ -145,33 +151,74 @@ def _facts(about: dict[str, Any]) -> dict[str, Any]:
     return {**facts, "seconds": about.get("latency"), "environment": about.get("environment")}
 
 
-def _costs(models: list[dict[str, Any]]) -> dict[str, Any]:
-    """Tokens and cost of the innermost calls: those around them count the same again."""
-    around = {scalar_id(one.get("parentObservationId")) for one in models}
-    leaves = [one for one in models if scalar_id(one.get("id")) not in around]
-    usage = [_messages.as_dict(one.get("usageDetails")) or _messages.as_dict(one.get("usage")) for one in leaves]
-    costs = [_number(_messages.as_dict(one.get("costDetails")).get("total")) for one in leaves]
-    sums = {"input_tokens": sum(_number(one.get("input")) for one in usage)}
-    sums["output_tokens"] = sum(_number(one.get("output")) for one in usage)
-    return {key: value for key, value in {**sums, "cost_usd": round(sum(costs), 9)}.items() if value}
+def _costs(observations: list[dict[str, Any]], counting: set[str]) -> dict[str, Any]:
+    """Tokens and cost of the innermost calls of models, and of embeddings."""
+    used = [one for one in observations if scalar_id(one.get("id")) in counting or _kind(one) == "EMBEDDING"]
+    sums: dict[str, float] = {f"{side}_tokens": sum(_used(one, side) for one in used) for side in ("input", "output")}
+    sums["cost_usd"] = round(sum(map(_cost, used)), 9)
+    return {key: value for key, value in sums.items() if value}
+
+
+def _used(one: dict[str, Any], side: str) -> float:
+    """Tokens of one side: as summed up in the file, else as Langfuse sums them, every kind with the side in its name.
+
+    Source: https://langfuse.com/docs/token-usage
+    """
+    old = {"input": "promptTokens", "output": "completionTokens"}[side]
+    summed = _number(one.get(f"{side}Usage"))
+    details = _messages.as_dict(one.get("usageDetails")) or _messages.as_dict(one.get("usage"))
+    return summed or sum(_number(value) for key, value in details.items() if side in key) or _number(one.get(old))
+
+
+def _cost(one: dict[str, Any]) -> float:
+    details = _messages.as_dict(one.get("costDetails"))
+    stated = (details.get("total"), one.get("totalCost"), one.get("calculatedTotalCost"), one.get("usage"))
+    found = (
+        _number(_messages.as_dict(value).get("totalCost") if isinstance(value, dict) else value) for value in stated
+    )
+    return next((cost for cost in found if cost), 0) or sum(map(_number, details.values()))
 
 
 def _number(value: Any) -> float:
     return value if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else 0
 
 
-def _scores(about: dict[str, Any], record: dict[str, Any]) -> Iterator[Score]:
-    """The scores of the trace itself, not of single observations."""
-    for score in [*_messages.as_list(about.get("scores")), *_messages.as_list(record.get("scores"))]:
-        if not isinstance(score, dict) or score.get("observationId"):
-            continue
-        label = scalar_id(score.get("stringValue"))
-        value = None if score.get("dataType") == "CATEGORICAL" else score.get("value")
-        yield Score(
-            scalar_id(score.get("name")) or "score",
-            value,
-            label or (scalar_id(score.get("value")) if value is None else ""),
-            text_of(score.get("comment")),
-            _ORIGINS.get(scalar_id(score.get("source")), "judge"),
-            utc_time(score.get("timestamp")),
-        )
+def _given_scores(about: dict[str, Any], record: dict[str, Any]) -> list[dict[str, Any]]:
+    places = [about] if about is record else [about, record]
+    scores = (one for place in places for one in _messages.as_list(place.get("scores")))
+    return [one for one in scores if isinstance(one, dict) and one.get("dataType") != _CORRECTION]
+
+
+def _corrections(about: dict[str, Any], record: dict[str, Any]) -> list[str]:
+    """What the output should have been, as people wrote it."""
+    places = [place.get(key) for place in (about, record) for key in ("corrections", "scores")]
+    made = [
+        one
+        for place in places
+        for one in _messages.as_list(place)
+        if isinstance(one, dict) and one.get("dataType") == _CORRECTION
+    ]
+    return list(dict.fromkeys(text_of(one.get("longStringValue") or one.get("stringValue")) for one in made))
+
+
+def _remarks(given: list[dict[str, Any]], observations: list[dict[str, Any]]) -> Iterator[Score]:
+    """What people said of single observations: feedback, and no outcome of the trace."""
+    names = {scalar_id(one.get("id")): _name(one) for one in observations}
+    for one in given:
+        score = _score(one)
+        if one.get("observationId") and score.origin == "human" and score.comment.strip():
+            of = names.get(scalar_id(one.get("observationId"))) or "one step"
+            yield replace(score, name="remark", value=None, label="", comment=f"{of}: {score.comment}")
+
+
+def _score(one: dict[str, Any]) -> Score:
+    label = scalar_id(one.get("stringValue"))
+    value = None if one.get("dataType") == "CATEGORICAL" else one.get("value")
+    return Score(
+        scalar_id(one.get("name")) or "score",
+        value,
+        label or (scalar_id(one.get("value")) if value is None else ""),
+        text_of(one.get("comment")),
+        _ORIGINS.get(scalar_id(one.get("source")), "judge"),
+        utc_time(one.get("timestamp")),
+    )

@@ -5,7 +5,7 @@ Feedback that a run sums up is a judge's, whoever gave it: the sum does not say.
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -14,7 +14,7 @@ from refiner.formats import _messages
 from refiner.formats._building import build, chosen_task
 from refiner.formats._common import Item, scalar_id, text_of, utc_time
 from refiner.formats._llm_dialects import heard, replied
-from refiner.formats._observed import Kind, Seen, account
+from refiner.formats._observed import Kind, Seen, account, innermost
 from refiner.formats._scores import Score, outcomes_of, score_facts
 from refiner.formats._steps import opening
 from refiner.formats._values import TOO_DEEP, objects, shallow, values
@@ -54,13 +54,24 @@ def _is_run(value: dict[str, Any]) -> bool:
 
 
 def _runs_in(value: Any) -> list[dict[str, Any]]:
-    """The runs, or halves of them, that a record or a list holds."""
+    """The runs, or halves of them, that a record or a list holds, and the runs inside of them."""
     items = value if isinstance(value, list) else [value]
     runs = []
     for item in items:
         halves = [half for key in _HALVES for half in _messages.as_list(_messages.as_dict(item).get(key))]
         runs += halves or [item]
-    return [run for run in runs if isinstance(run, dict) and _is_run(run)]
+    found = [run for run in runs if isinstance(run, dict) and _is_run(run)]
+    for run in found:  # grows while it is gone through
+        found += _inside(run)
+    return found
+
+
+def _inside(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The runs that a run holds, with their place where they do not state it."""
+    place = {"parent_run_id": run.get("id"), "trace_id": run.get("trace_id") or run.get("id")}
+    for inner in _messages.as_list(run.get("child_runs")):
+        if isinstance(inner, dict) and _is_run(inner):
+            yield {**place, **{key: value for key, value in inner.items() if value is not None}}
 
 
 @dataclass(slots=True)
@@ -94,9 +105,10 @@ class _Gathered:
 def _items(trace_id: str, runs: list[dict[str, Any]], line: int, source: Source) -> Iterator[Item]:
     root = min(runs, key=lambda run: (bool(run.get("parent_run_id")), scalar_id(run.get("dotted_order")), run["id"]))
     whole = _whole(root)
-    spans = account([_seen(run) for run in runs])
+    calls = [_seen(run) for run in runs]
+    spans = account(calls)
     if whole and not any(span.role == "user" for span in spans):
-        spans = account([_around(root), *map(_seen, runs)])
+        spans = account([_around(root), *calls])
     if not spans:
         yield BadRecord(source.path, line, "not one run of the trace has any words or calls")
         return
@@ -111,7 +123,11 @@ def _items(trace_id: str, runs: list[dict[str, Any]], line: int, source: Source)
         task=opening(whole),
         task_id=chosen_task(root, source) or chosen_task(_metadata(root), source),
         model=next((model for run in models if (model := _model(run))), ""),
-        meta={**_facts(root), **_tokens(models), "scores": score_facts(scores)},
+        meta={
+            **_facts(root),
+            **_usage(root, [run for run in models if run["id"] in innermost(calls)]),
+            "scores": score_facts(scores),
+        },
     )
     yield trace
     yield from outcomes_of(trace, scores)
@@ -172,18 +188,41 @@ def _facts(root: dict[str, Any]) -> dict[str, Any]:
     return {"name": root.get("name"), "project": root.get("session_name"), "session": session, "tags": ", ".join(tags)}
 
 
-def _tokens(models: list[dict[str, Any]]) -> Counter[str]:
-    sums: Counter[str] = Counter()
-    for run in models:
-        usage = _messages.as_dict(_messages.as_dict(run.get("outputs")).get("usage_metadata"))
-        for ours, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
-            count = usage.get(ours, run.get(theirs))
-            sums[ours] += count if isinstance(count, int) and not isinstance(count, bool) else 0
-    return +sums
+def _usage(root: dict[str, Any], models: list[dict[str, Any]]) -> dict[str, float]:
+    """Tokens and cost of the innermost calls of models; where they state none, what the whole run sums up."""
+    sums: dict[str, float] = {}
+    for name in ("input_tokens", "output_tokens", "cost_usd"):
+        found = sum(_used(run, name) for run in models) or _used(root, name)
+        sums |= {name: round(found, 9)} if found else {}
+    return sums
+
+
+def _used(run: dict[str, Any], name: str) -> float:
+    """Tokens or cost of one run, as the model states them or as LangSmith adds them to the run."""
+    outputs = _messages.as_dict(run.get("outputs"))
+    usage = _messages.as_dict(outputs.get("usage_metadata")) or _messages.as_dict(_metadata(run).get("usage_metadata"))
+    counted = _messages.as_dict(_messages.as_dict(outputs.get("llm_output")).get("token_usage"))
+    stated = usage.get({"cost_usd": "total_cost"}.get(name, name))
+    theirs = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}.get(name, "total_cost")
+    return _number(stated) or _number(run.get(theirs)) or _number(counted.get(theirs))
+
+
+def _number(value: Any) -> float:
+    """A positive number; costs come as texts, too."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return 0
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if is_number and value > 0 else 0
 
 
 def _scores(run: dict[str, Any]) -> Iterator[Score]:
     for name, stats in _messages.as_dict(run.get("feedback_stats")).items():
-        value = _messages.as_dict(stats).get("avg")
-        if value is not None:
-            yield Score(text_of(name), value, "", "", "judge")
+        stats = _messages.as_dict(stats)
+        said = "\n".join(text_of(one) for one in _messages.as_list(stats.get("comments")) if one)
+        labels = list(_messages.as_dict(stats.get("values")))
+        label = text_of(labels[0]) if len(labels) == 1 and stats.get("avg") is None else ""
+        if stats.get("avg") is not None or label or said:
+            yield Score(text_of(name), stats.get("avg"), label, said, "judge")

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from refiner.formats import _messages
 from refiner.formats._building import build, file_id
 from refiner.formats._common import Item, scalar_id, text_of
-from refiner.formats._observed import Kind, account, called
+from refiner.formats._observed import Kind, account, called, innermost
 from refiner.formats._otel_meaning import counts_of, kind_of, model_of, seen
 from refiner.formats._otel_spans import Event, Recorded, is_spans, spans_of
 from refiner.formats._scores import Score, outcomes_of, score_facts
@@ -80,7 +80,8 @@ class _Gathered:
 def _items(trace_id: str, run: _Run, source: Source) -> Iterator[Item]:
     recorded = {span.span_id or f"{number}": span for number, span in enumerate(run.spans)}
     kinds = _kinds(list(recorded.values()))
-    spans = account([seen(span, kinds[name]) for name, span in recorded.items()])
+    calls = [seen(span, kinds[name]) for name, span in recorded.items()]
+    spans = account(calls)
     if not spans:
         return
     models = [span for name, span in recorded.items() if kinds[name] == "model"]
@@ -96,7 +97,7 @@ def _items(trace_id: str, run: _Run, source: Source) -> Iterator[Item]:
         place=run.line,
         task_id=next((name for name in task if name), ""),
         model=next((model for span in models if (model := model_of(span))), ""),
-        meta={**_facts(root, everything), **_counts(models), "scores": score_facts(scores)},
+        meta={**_facts(root, everything), **_counts(models, innermost(calls)), "scores": score_facts(scores)},
     )
     yield trace
     yield from outcomes_of(trace, scores)
@@ -129,12 +130,11 @@ def _facts(root: Recorded, spans: list[Recorded]) -> dict[str, Any]:
     }
 
 
-def _counts(models: list[Recorded]) -> dict[str, float]:
-    """Tokens and cost of the innermost calls: those around them count the same again."""
-    around = {span.parent for span in models if span.parent}
+def _counts(models: list[Recorded], counting: set[str]) -> dict[str, float]:
+    """Tokens and cost of the innermost calls of models."""
     sums: dict[str, float] = {}
     for span in models:
-        for name, value in counts_of(span).items() if span.span_id not in around else ():
+        for name, value in counts_of(span).items() if span.span_id in counting else ():
             sums[name] = round(sums.get(name, 0) + value, 9)
     return sums
 
