@@ -245,6 +245,15 @@ def test_how_a_trial_ended(tmp_path: Path, change: dict[str, Any], status: str) 
     assert crashed == ([("harness", "EnvironmentStartTimeout")] if status == "infrastructure" else [])
 
 
+def test_how_long_the_agent_took_leaves_out_setting_up_and_checking() -> None:
+    phase = {"started_at": "2026-01-31T12:00:10", "finished_at": "2026-01-31T12:01:11.25Z"}
+    whole = {"started_at": "2026-01-31T12:00:00Z", "finished_at": "2026-01-31T12:09:00Z"}
+    broken = {**RESULT, "exception_info": {"exception_type": "Gone"}, **whole}
+    (trace, _), (unknown, _) = parse({**broken, "agent_execution": phase}), parse(broken)
+    (turned, _) = parse({**broken, "agent_execution": {**phase, "started_at": "2026-02-01T00:00:00Z"}})
+    assert (trace.meta["seconds"], unknown.meta.get("seconds"), turned.meta.get("seconds")) == ("61.25", None, None)
+
+
 def test_the_verifiers_own_files_stand_in_for_what_is_missing(tmp_path: Path) -> None:
     printed = (
         b"\x1b[31mFAILED\x1b[0m ../tests/test_x.py::test_file - assert 1 == 2\nFAILED ../tests/test_x.py::test_two"

@@ -41,11 +41,11 @@ def alone(**more: Any) -> Outcome:
 
 
 def test_a_run_with_the_terminal_of_a_trial(tmp_path: Path) -> None:
-    times = {"agent_started_at": "2026-01-31T12:00:00+00:00", "total_input_tokens": 9}
+    times = {"agent_started_at": "2026-01-31T12:00:00+00:00", "agent_ended_at": "2026-01-31T13:00:12.5+01:00"}
     printed = b"FAILED tests/test_outputs.py::test_file - AssertionError: no file\n"
     root = run(
         tmp_path / "run",
-        terminal_bench_trial("t1", False, instruction="List it", **times),
+        terminal_bench_trial("t1", False, instruction="List it", total_input_tokens=9, **times),
         terminal_bench_trial("t2", True, instruction="List it"),
         sessions__agent_log=b"\x1b[?2004h$ ls\r\n\x1b[31mnothing\x1b[0m\r\n",
         sessions__tests_log=printed,
@@ -57,7 +57,7 @@ def test_a_run_with_the_terminal_of_a_trial(tmp_path: Path) -> None:
         Span(1, "s1", "event", "terminal", output="$ ls\nnothing", started_at="2026-01-31T12:00:00Z"),
     )
     assert (first.external_id, first.task, first.task_id, first.model) == ("t1", "List it", "list-it", "model-1")
-    assert first.meta == {"agent": "mini", "input_tokens": "9"}
+    assert first.meta == {"agent": "mini", "seconds": "12.5", "input_tokens": "9"}
     assert failed == Outcome(first.id, "fail", feedback="Test failed: test_file: AssertionError: no file")
     assert (passed.trace_id, passed.status, passed.feedback) == (second.id, "pass", None)
 

@@ -98,6 +98,17 @@ def utc_time(value: Any) -> str | None:
     return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
+def seconds_between(start: Any, end: Any) -> str:
+    """How many seconds lie between two times as `utc_time` takes them; empty without both or with the end first."""
+    try:
+        begun, ended = _moment(start), _moment(end)
+    except (ValueError, OverflowError):
+        return ""
+    if begun is None or ended is None or ended < begun:
+        return ""
+    return str(round((ended - begun).total_seconds(), 3))
+
+
 def _moment(value: Any) -> datetime | None:
     if isinstance(value, str):
         value = value.strip()

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from refiner.formats import _atif_steps, _failed_tests, _sessions
 from refiner.formats._building import build, chosen_task
-from refiner.formats._common import Item, Unusable, items, scalar_id, text_of, utc_time
+from refiner.formats._common import Item, Unusable, items, scalar_id, seconds_between, text_of, utc_time
 from refiner.formats._messages import as_dict, first_line
 from refiner.formats._steps import Steps
 from refiner.formats._values import objects
@@ -89,6 +89,7 @@ def _trial(record: dict[str, Any], line: str, source: Source) -> Iterator[Item]:
         raise Unusable("a trial without steps: its folder holds neither trajectory nor session nor terminal output")
     info = as_dict(record.get("agent_info"))
     result = as_dict(record.get("agent_result"))
+    ran = as_dict(record.get("agent_execution"))
     used = {ours: result[theirs] for theirs, ours in _USED.items() if result.get(theirs) is not None}
     spans = _with_crash(told.spans if told else (), crash or ("exception" if broken else ""))
     trace = build(
@@ -103,6 +104,7 @@ def _trial(record: dict[str, Any], line: str, source: Source) -> Iterator[Item]:
         meta={
             **(told.meta if told else {}),
             "agent": info.get("name"),
+            "seconds": seconds_between(ran.get("started_at"), ran.get("finished_at")),
             **used,
         },
     )

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from refiner.formats import _failed_tests, _sessions
 from refiner.formats._building import build, chosen_task
-from refiner.formats._common import Item, Unusable, items, scalar_id, text_of, utc_time
+from refiner.formats._common import Item, Unusable, items, scalar_id, seconds_between, text_of, utc_time
 from refiner.formats._messages import as_dict, as_list
 from refiner.formats._steps import Steps
 from refiner.formats._values import objects
@@ -99,7 +99,8 @@ def _trial(record: dict[str, Any], folder: str, about: dict[str, Any], line: str
 def _meta(record: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
     mode = scalar_id(record.get("failure_mode"))
     used = {key: record.get(f"total_{key}") for key in ("input_tokens", "output_tokens")}
-    return {"agent": about.get("agent_name"), "ended": "limit" if mode in _LIMITS else "", **used}
+    took = seconds_between(record.get("agent_started_at"), record.get("agent_ended_at"))
+    return {"agent": about.get("agent_name"), "ended": "limit" if mode in _LIMITS else "", "seconds": took, **used}
 
 
 def _log(folder: str, source: Source) -> str:
