@@ -15,6 +15,7 @@ from refiner.jsonstream import BETWEEN, BLANK, CHUNK, DECODER, Values
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|["\[\]{},]', re.DOTALL)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _KINDS = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "null"}
+_CUT = "cut off: the file ends"
 _NESTED = "nested too deeply to read"
 
 
@@ -186,7 +187,7 @@ def _lines(stream: Iterator[bytes] | BinaryIO, number: int) -> Iterator[Row]:
             continue
         row = _row(line, text)
         if row.record is None and not raw.endswith(b"\n") and row.problem.startswith("not JSON"):
-            row = Row(line, None, "cut off: the file ends inside this record")
+            row = Row(line, None, f"{_CUT} inside this record")
         yield row
 
 
@@ -202,7 +203,20 @@ def _without_lines(source: Values) -> Iterator[Row]:
                 yield from held
                 yield from found
                 return
-    yield from _lines(iter(source.everything().splitlines(keepends=True)), number)
+    lines = _lines(iter(source.everything().splitlines(keepends=True)), number)
+    yield from _instead(held[-1], lines) if held and held[-1].problem.startswith(_CUT) else lines
+
+
+def _instead(cut: Row, lines: Iterator[Row]) -> Iterator[Row]:
+    """One problem for one value that is cut off, where its lines would each be a problem of their own."""
+    held: list[Row] = []
+    for row in lines:
+        held.append(row)
+        if row.record is not None:
+            yield from held
+            yield from lines
+            return
+    yield cut
 
 
 def _values(source: Values) -> Iterator[Row]:
@@ -213,7 +227,7 @@ def _values(source: Values) -> Iterator[Row]:
     while True:
         comes = source.skip(BETWEEN if is_list else BLANK)
         if not comes and is_list:
-            yield Row(source.line, None, "cut off: the file ends inside the list")
+            yield Row(source.line, None, f"{_CUT} inside the list")
         if not comes or (is_list and comes == "]"):
             return
         line = source.line
@@ -228,5 +242,5 @@ def _unreadable(error: Exception, source: Values) -> str:
     if isinstance(error, RecursionError):
         return f"{_NESTED}; nothing after it could be read"
     if isinstance(error, json.JSONDecodeError) and source.is_cut(error):
-        return "cut off: the file ends inside this record"
+        return f"{_CUT} inside this record"
     return f"not JSON: {getattr(error, 'msg', error)}; nothing after it could be read"

@@ -61,7 +61,9 @@ SPOILT = "not JSON: Expecting value; nothing after it could be read"
         ('[{"a": 1},\n', [(1, {"a": 1}, ""), (2, None, "cut off: the file ends inside the list")]),
         ('[{"a": 1}, oops, {"b": 2}]', [(1, {"a": 1}, ""), (1, None, SPOILT)]),
         ('[1]\n{"a": 1}\n', [(1, None, "not an object but a list"), (2, {"a": 1}, "")]),
-        ("[12", [(1, None, CUT)]),
+        ("[12", [(1, None, "cut off: the file ends inside the list")]),
+        ('\n{\n "a": {\n  "b": [\n   "c",\n   "d', [(2, None, CUT)]),
+        ('{"a": [\n{"b": 1}', [(1, None, "not JSON: Expecting value at column 8"), (2, {"b": 1}, "")]),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("chunk", [1, 3, 10**9])
