@@ -106,6 +106,43 @@ def test_a_session_opened_by_a_command_alone_has_the_command_as_its_task() -> No
     assert one(opener, expanded).task == ""
 
 
+def test_a_command_that_the_agent_takes_up_is_the_goal_and_one_that_the_tool_runs_itself_is_none() -> None:
+    def command(n: int, name: str, arguments: str = "") -> dict[str, Any]:
+        shown = f"<command-message>{name} is running</command-message>\n<command-name>/{name}</command-name>"
+        return claude_line(n, "user", f"{shown}\n<command-args>{arguments}</command-args>")
+
+    work = [claude_line(4, "assistant", [use("t")]), claude_line(5, "user", [result("t", "ok")])]
+    thanks = [claude_line(6, "user", "Thanks! Now the docs"), claude_line(7, "assistant", [text("Written")])]
+    expanded = claude_line(3, "user", [text("Mend the issue you are given.")], isMeta=True)
+    assert one(command(2, "mend", "issue 12"), expanded, *work, *thanks).task == "/mend issue 12"
+    assert one(command(2, "mend"), expanded, *work, *thanks).task == "/mend"
+    printed = claude_line(3, "user", "<local-command-stdout>Set to big</local-command-stdout>")
+    assert one(command(2, "model", "big"), printed, *thanks).task == "Thanks! Now the docs"
+    silent = claude_line(4, "assistant", [text("No response requested.")])
+    assert one(command(2, "model", "big"), silent, *thanks).task == "Thanks! Now the docs"
+
+
+def test_a_goal_is_all_the_words_of_a_prompt_and_not_its_picture() -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" * 90}}
+    prompt = claude_line(1, "user", [picture, text("Make it look like this."), text("Keep the colours.")])
+    trace = one(prompt, claude_line(2, "assistant", [text("Done")]))
+    assert trace.task == "Make it look like this.\nKeep the colours."
+    assert trace.spans[0].output == "[image png 1 KB]"
+
+
+def test_what_each_message_cost_is_added_up_once() -> None:
+    parts = [claude_line(n, "assistant", [text(f"part {n}")], costUSD=0.25) for n in (2, 3)]
+    for part in parts:
+        part["message"]["id"] = "m"
+    last = claude_line(4, "assistant", [text("Done")], costUSD=0.5)
+    assert one(claude_line(1, "user", "go"), *parts, last).meta["cost_usd"] == "0.75"
+
+
+def test_words_that_quote_an_interruption_are_a_prompt() -> None:
+    quoted = "[Request interrupted by user] is what our log says; add a test for it"
+    assert one(claude_line(1, "user", quoted), claude_line(2, "assistant", [text("Added")])).task == quoted
+
+
 def test_a_compaction_is_an_event_and_no_goal() -> None:
     summary = claude_line(
         1, "user", "This session is being continued from a previous conversation", isCompactSummary=True
@@ -320,6 +357,7 @@ def test_a_stream_is_one_trace_and_one_for_each_sub_agent() -> None:
         ({"subtype": "error_during_execution", "is_error": True, "result": None}, ["infrastructure"], None),
         ({"is_error": True, "result": "API Error: 500"}, ["infrastructure"], None),
         ({"subtype": "error_max_turns", "is_error": True}, [], "limit"),
+        ({"subtype": "error_max_budget_usd", "is_error": True}, [], "limit"),
         ({}, [], None),
     ],
 )
@@ -361,5 +399,9 @@ def test_the_other_real_sessions(corpora: Path) -> None:
     ]
     assert (len(sessions.traces), len(agents), sum(len(trace.spans) for trace in agents)) == (9, 5, 249)
     assert all(trace.task for trace in agents)
+    commands = [trace.task for trace in sessions.traces if trace.external_id.startswith(("fe5e1c67", "1af7fc5e"))]
+    assert sum(task.startswith("/") for task in commands) == 2
+    pictured = ingest.load([folder / "real_projects" / "-Users-user-workspace-janedoe-me-next"], corpus="corpus")
+    assert not any(trace.task.startswith("[image ") for trace in pictured.traces)
     forks = ingest.load([folder / "fixtures" / "dag_fork.jsonl"], corpus="corpus")
     assert [(trace.external_id, len(trace.spans)) for trace in forks.traces] == [("s2", 8), ("s3", 3)]

@@ -5,13 +5,14 @@ One trace a session and one a sub-agent. There is no outcome in a session; a str
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from refiner.formats import _messages
 from refiner.formats._blocks import block_text, content_text
 from refiner.formats._claude_records import BOOKKEEPING, Ending, Records, Run, Turn
-from refiner.formats._claude_text import said
+from refiner.formats._claude_text import ran_here, said
 from refiner.formats._common import Item, scalar_id, text_of
 from refiner.formats._steps import Steps, opening
 from refiner.formats._values import TOO_DEEP, objects, shallow
@@ -75,9 +76,9 @@ def _kept(records: Records, record: dict[str, Any], source: Source, line: int) -
 
 def _items(run: Run, records: Records, source: Source) -> Iterator[Item]:
     ending = None if run.part else records.endings.get(run.session)
-    spans_of, goal = Steps(strict=True), ""
+    spans_of = Steps(strict=True)
     for turn in run.turns:
-        goal = _add(spans_of, turn, goal)
+        _add(spans_of, turn)
     broken = ending is not None and _is_broken(ending)
     if ending is not None and broken:
         text = text_of(ending.record.get("result")) or scalar_id(ending.record.get("subtype"))
@@ -86,12 +87,12 @@ def _items(run: Run, records: Records, source: Source) -> Iterator[Item]:
     if not spans:
         yield BadRecord(source.path, run.turns[0].line, "a session without any words or calls")
         return
-    asked = goal or records.prompts.get((run.session, run.part), "") or (opening(spans) if run.part else "")
+    asked = _goal(run) or records.prompts.get((run.session, run.part), "") or (opening(spans) if run.part else "")
     trace = Trace(
         corpus=source.corpus,
         external_id=":".join(filter(None, (run.session or source.path, run.part))),
         format=FORMAT.name,
-        task=asked or _command(run),
+        task=asked,
         task_id="",
         task_id_origin="none",
         spans=spans,
@@ -104,8 +105,8 @@ def _items(run: Run, records: Records, source: Source) -> Iterator[Item]:
         yield Outcome(trace.id, "infrastructure")
 
 
-def _add(steps: Steps, turn: Turn, goal: str) -> str:
-    """Adds what a line holds; returns the goal, which the first prompt is."""
+def _add(steps: Steps, turn: Turn) -> None:
+    """Adds what a line holds."""
     steps.turn += 1
     blocks = turn.content if isinstance(turn.content, list) else [turn.content]
     for block in blocks:
@@ -118,9 +119,7 @@ def _add(steps: Steps, turn: Turn, goal: str) -> str:
         elif turn.role == "assistant":
             _reply(steps, block_text(block), turn)
         else:
-            asked = _ask(steps, block_text(block), turn)
-            goal = goal or asked
-    return goal
+            _ask(steps, block_text(block), turn)
 
 
 def _answer(steps: Steps, block: dict[str, Any], turn: Turn) -> None:
@@ -137,26 +136,37 @@ def _reply(steps: Steps, text: str, turn: Turn) -> None:
         steps.say("assistant", text, turn.uuid, turn.at)
 
 
-def _ask(steps: Steps, raw: str, turn: Turn) -> str:
-    """Adds a text of a user's line; returns it when it is something a person asked."""
+def _ask(steps: Steps, raw: str, turn: Turn) -> None:
     kind, text = said(raw, turn.record)
     if kind == "compaction":
         steps.event("compaction", text, turn.uuid, turn.at)
     else:
         steps.say("system" if kind == "harness" else "user", text, turn.uuid, turn.at)
-    return text if kind == "prompt" else ""
 
 
-def _command(run: Run) -> str:
-    """The command that set the agent to work, for a session that holds no request in words."""
+def _goal(run: Run) -> str:
+    """The first thing asked for: the words of a prompt, or a command that set the agent, not just the tool, to work."""
     command = ""
     for turn in run.turns:
+        texts = _texts(turn)
         if turn.role == "assistant":
-            return command
-        for block in turn.content if isinstance(turn.content, list) else [turn.content]:
-            kind, text = said(block_text(block), turn.record)
-            command = text if kind == "command" else command
+            if command and not _SILENT.issuperset(texts or [""]):
+                return command
+            continue
+        heard = [said(text, turn.record) for text in texts]
+        asked = "\n".join(text for kind, text in heard if kind == "prompt")
+        if asked:
+            return asked
+        commands = [text for kind, text in heard if kind == "command"]
+        command = "" if any(map(ran_here, texts)) else next(iter(commands), command)
     return ""
+
+
+def _texts(turn: Turn) -> list[str]:
+    """The words of a line, without pictures, calls and observations."""
+    blocks = turn.content if isinstance(turn.content, list) else [turn.content]
+    words = (block.get("text") if isinstance(block, dict) else block for block in blocks)
+    return [text.strip() for text in words if isinstance(text, str) and text.strip()]
 
 
 def _model(turns: tuple[Turn, ...]) -> str | None:
@@ -174,20 +184,29 @@ def _meta(run: Run, records: Records, ending: Ending | None) -> dict[str, str]:
     }
     facts[LEFT_BEHIND] = " ".join(run.left_behind)
     stated = ending.record if ending else {}
-    facts["cost_usd"] = scalar_id(stated.get("total_cost_usd"))
-    facts["ended"] = "limit" if stated.get("subtype") == "error_max_turns" else ""
+    facts["cost_usd"] = scalar_id(stated.get("total_cost_usd")) or _cost(run.turns)
+    facts["ended"] = "limit" if _is_limit(stated) else ""
     return {key: value for key, value in facts.items() if value}
 
 
 def _tokens(turns: tuple[Turn, ...]) -> dict[str, str]:
     """Tokens of each message once: its lines repeat its usage, and the last of them is complete."""
-    usage = {
-        scalar_id(turn.message.get("id")) or f"line {turn.line}": _messages.as_dict(turn.message.get("usage"))
-        for turn in turns
-        if turn.role == "assistant"
-    }
-    sums = {ours: sum(_count(one.get(theirs)) for one in usage.values()) for theirs, ours in _USAGE.items()}
+    usage = [_messages.as_dict(turn.message.get("usage")) for turn in _last_lines(turns)]
+    sums = {ours: sum(_count(one.get(theirs)) for one in usage) for theirs, ours in _USAGE.items()}
     return {name: str(total) for name, total in sums.items() if total}
+
+
+def _cost(turns: tuple[Turn, ...]) -> str:
+    """What the messages cost in USD, which early versions wrote beside each; empty where none says."""
+    costs = (turn.record.get("costUSD") for turn in _last_lines(turns))
+    total = math.fsum(cost for cost in costs if isinstance(cost, float) and math.isfinite(cost))
+    return str(round(total, 6)) if total else ""
+
+
+def _last_lines(turns: tuple[Turn, ...]) -> list[Turn]:
+    """Of each message of the agent its last line."""
+    replies = (turn for turn in turns if turn.role == "assistant")
+    return list({scalar_id(turn.message.get("id")) or f"line {turn.line}": turn for turn in replies}.values())
 
 
 def _count(value: Any) -> int:
@@ -195,5 +214,10 @@ def _count(value: Any) -> int:
 
 
 def _is_broken(ending: Ending) -> bool:
-    """A run that its harness, not its agent, brought to an end. Running out of turns is the agent's own end."""
-    return ending.record.get("is_error") is True and ending.record.get("subtype") != "error_max_turns"
+    """A run that its harness, not its agent, brought to an end."""
+    return ending.record.get("is_error") is True and not _is_limit(ending.record)
+
+
+def _is_limit(stated: dict[str, Any]) -> bool:
+    """Whether a run used up the turns or the money it was given, which is the agent's own end."""
+    return scalar_id(stated.get("subtype")).startswith("error_max_")
