@@ -38,6 +38,8 @@ class Streamed:
     """All of them: what is a repetition can only be told from all that is said of a trace."""
     kept: int = 0
     """How many of them were handed over with their traces."""
+    again: set[str] = field(default_factory=set)
+    """The traces of which something was said before, in this upload or an earlier one."""
     copied: dict[str, str] = field(default_factory=dict)
     """The ids that copies had in their files, each with the key of the trace that they are."""
     size: int = 0
@@ -55,7 +57,8 @@ class Streamed:
             except FormatError as error:
                 self.rejected.append(BadRecord(error.path, error.line, str(error)))
             self._write()
-            self.store.add_outcomes(list(dict.fromkeys(self._known_as(self.outcomes))))
+            said = dict.fromkeys(self._known_as(self.outcomes))
+            self.store.add_outcomes([outcome for outcome in said if outcome.trace_id in self.again])
         return self
 
     def _take(self, path: str, item: ingest.Item) -> None:
@@ -88,7 +91,8 @@ class Streamed:
             self.store.put_cards([(card.trace_id, card.revision, card.body()) for card in cards.values()])
             self.store.add_notes(list(dict.fromkeys(self._known_as(self.notes))))
             said = dict.fromkeys(self._known_as(self.outcomes[self.kept :]))
-            self.store.add_outcomes(list(said), only_first=True)
+            if self.store.add_outcomes(list(said), only_first=True) < len(said):
+                self.again.update(outcome.trace_id for outcome in said)
         named = {trace.id: trace.external_id for trace in self.traces}
         self.copied |= {named[copy]: kept for copy, kept in added.renamed}
         self.traces, self.notes, self.size, self.kept = [], [], 0, len(self.outcomes)
