@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages._ui import cards, header, messages, review_panes, session
+from pages._ui.run_facts import facts
 from pages._ui.text import count, esc
 from refiner.errors import RefinerError
 from refiner.reporting.analysts import decisive_words
@@ -47,8 +48,7 @@ def draw(view: TraceView) -> None:
 
 def head(view: TraceView) -> None:
     trace = view.trace
-    facts = (f"task {trace.task_id}" if trace.task_id else "", trace.model or "", trace.format, trace.source)
-    line = "".join(f"<span>{esc(one, 80)}</span>" for one in facts if one)
+    line = "".join(f"<span>{esc(one, 120)}</span>" for one in facts(view))
     st.html(
         f'<div class="rv-trace-head"><b>{esc(view.external_id)}</b> {messages.outcome_chip(view.outcome)}'
         f'<p class="rv-facts rv-small">{line}</p><p class="rv-text">{esc(trace.task)}</p></div>'

@@ -79,6 +79,37 @@ def test_find_keeps_the_messages_that_hold_it_and_marks_it(monkeypatch):
     assert "10 of 120 messages" in words_of(test)
 
 
+def test_what_a_run_says_of_time_tokens_cost_and_score_is_shown(monkeypatch):
+    one = run("timed", "pass", messages=3)
+    first, call, last = one.trace.spans
+    spans = (
+        replace(first, started_at="2026-01-31T12:00:00Z"),
+        replace(call, started_at="2026-01-31T12:00:02Z", ended_at="2026-01-31T12:00:05Z"),
+        replace(last, name="planner", started_at="2026-01-31T12:00:42"),
+    )
+    meta = {"input_tokens": "14828", "output_tokens": "358", "cached_tokens": "0", "cost_usd": "0.00358214"}
+    trace = replace(one.trace, spans=spans, meta=meta, source="a.jsonl:3")
+    scored = replace(one, trace=trace, outcome=replace(one.outcome, score=0.75))
+    said = words_of(app(with_run(scored), "trace", monkeypatch, refinement="r1", id=trace.id))
+    for words in (
+        "m1",
+        "read as canonical",
+        "a.jsonl:3",
+        "2026-01-31 12:00 UTC",
+        "took 42 s",
+        "score 0.75",
+        "$0.003582",
+    ):
+        assert words in said
+    assert "tokens: 14,828 in, 358 out" in said
+    assert "12:00:02" in said and "planner" in said
+    meta = {"seconds": "7.4", "cost_usd": "unknown"}
+    bare = replace(one, trace=replace(one.trace, meta=meta, format="generic"))
+    said = words_of(app(with_run(bare), "trace", monkeypatch, refinement="r1", id=trace.id))
+    assert "took 7 s" in said and "read by the generic walker" in said
+    assert "$" not in said and "tokens" not in said and "UTC" not in said and "score" not in said
+
+
 def test_nothing_found_says_what_to_do(desk, monkeypatch):
     trace = desk.made.snapshot.training[0].trace
     test = app(desk, "trace", monkeypatch, refinement="r1", id=trace.id, find="zebra")

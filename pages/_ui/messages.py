@@ -118,11 +118,12 @@ def message(
     """One message as an article. `limit` shortens what is not cited; `here` marks the message a link points at."""
     cited = places(whole(span), citations)
     speaker = role(span)
-    name = f" <code>{esc(span.name)}</code>" if speaker == "tool" else ""
+    name = f" <code>{esc(span.name, 80)}</code>" if speaker == "tool" or span.name not in ("", *ROLES) else ""
     body = "".join(_part(part, cited, needle, limit, alone=speaker != "tool") for part in parts(span))
     classes = f"rv-msg rv-{speaker}{' rv-here' if here else ''}{' rv-has-cite' if cited else ''}"
     quoted = '<span class="rv-flag">cited</span>' if cited else ""
-    head = f'<header><b>{speaker}</b>{name}<span class="rv-no">#{span.ordinal + 1}</span>{quoted}</header>'
+    at = f'<span class="rv-at">{esc(span.started_at[11:19])}</span>' if span.started_at else ""
+    head = f'<header><b>{speaker}</b>{name}{at}<span class="rv-no">#{span.ordinal + 1}</span>{quoted}</header>'
     wrong = f'<p class="rv-blamed">{esc(blamed.words)}</p>' if blamed and blamed.ordinal == span.ordinal else ""
     return f'<article class="{classes}">{head}{wrong}{body or "<p class=sr-muted>(empty)</p>"}</article>'
 
