@@ -232,7 +232,8 @@ def _parsed(file: File, known: TraceFormat, stream: BinaryIO, source: Source) ->
         first = first or (item if isinstance(item, BadRecord) else None)
         yield FileRecord(file.name, known.name, item)
     if file.strict and not usable:
-        problem = f"; line {first.line}: {first.reason}" if first else ""
+        where = f"line {first.line}: " if first and first.line else ""
+        problem = f"; {where}{first.reason}" if first else ""
         raise FormatError(f"reads like {known.name}, but not one record can be used{problem}", str(file.path))
 
 

@@ -12,6 +12,7 @@ from format_samples import inspect_header, inspect_json, inspect_sample, inspect
 
 from refiner import ingest
 from refiner.archives import zipfile
+from refiner.errors import FormatError
 from refiner.formats.inspect_ai import FORMAT
 from refiner.ports import Source
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Span, Trace
@@ -88,6 +89,11 @@ def test_a_uuid_names_the_trace() -> None:
         (7, "unknown", None),
         (-1, "unknown", None),
         ("great", "unknown", None),
+        ("1", "pass", 1.0),
+        (" 0.5", "fail", 0.5),
+        ("7", "unknown", None),
+        ("yes", "pass", 1.0),
+        ("False", "fail", 0.0),
         ({"a": 1}, "unknown", None),
         (["C"], "unknown", None),
         (None, "unknown", None),
@@ -214,6 +220,21 @@ def test_archives_that_cannot_be_read_are_reported() -> None:
     start = whole.index(b"samples/1_epoch_1.json") + 60
     items = parse(whole[:start] + b"\x00" * 40 + whole[start + 40 :])
     assert isinstance(items[0], BadRecord) and "samples/1_epoch_1.json" in items[0].reason
+
+
+def test_a_sample_that_is_no_record_is_reported_and_the_others_are_read() -> None:
+    bad, trace, *_ = parse(json.dumps({**inspect_header(), "samples": ["?", inspect_sample(1, 1, "C")]}).encode())
+    assert isinstance(bad, BadRecord) and bad.reason == "sample 1 is a text, not a record"
+    assert isinstance(trace, Trace)
+
+
+def test_a_log_that_was_cut_off_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "run.eval"
+    path.write_bytes(inspect_zip(inspect_sample(1, 1, "C"))[:-60])
+    with pytest.raises(FormatError) as error:
+        ingest.load([path], corpus="corpus")
+    assert "not one record can be used; the zip archive is damaged or cut off" in str(error.value)
+    assert "copy it again" in str(error.value)
 
 
 def test_a_log_without_samples_is_reported() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from refiner.archives import DAMAGED, zipfile
-from refiner.jsontext import decode, loads, rows
+from refiner.jsontext import decode, kind_of, loads, rows
 
 _HEADERS = ("header.json", "_journal/start.json")
 _LARGEST = 1 << 30
@@ -38,7 +38,7 @@ def logged(stream: BinaryIO) -> Iterator[Logged]:
     try:
         archive = zipfile.ZipFile(stream)
     except _UNREADABLE as error:
-        yield Logged("", 0, {}, None, f"the zip archive is damaged: {error}")
+        yield Logged("", 0, {}, None, f"the zip archive is damaged or cut off ({error}): copy it again")
         return
     with archive:
         yield from _from_zip(archive)
@@ -50,10 +50,14 @@ def _from_json(stream: BinaryIO) -> Iterator[Logged]:
             yield Logged("", line, {}, None, problem)
             continue
         samples = record.get("samples")
-        found = [sample for sample in samples if isinstance(sample, dict)] if isinstance(samples, list) else []
-        if not found:
+        if not isinstance(samples, list) or not samples:
             yield Logged("", line, {}, None, "the log holds no samples")
-        yield from (Logged("", line, record, sample) for sample in found)
+            continue
+        for number, sample in enumerate(samples, 1):
+            found = sample if isinstance(sample, dict) else None
+            yield Logged(
+                "", line, record, found, "" if found else f"sample {number} is {kind_of(sample)}, not a record"
+            )
 
 
 def _from_zip(archive: zipfile.ZipFile) -> Iterator[Logged]:

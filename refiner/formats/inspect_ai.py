@@ -6,6 +6,7 @@ Of several scorers the first one is the outcome; all of them are kept as facts o
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -28,8 +29,11 @@ _WORDS: dict[str, tuple[Status, float]] = {
     "incorrect": ("fail", 0.0),
     "n": ("fail", 0.0),
     "noanswer": ("fail", 0.0),
+    **dict.fromkeys(("yes", "true"), ("pass", 1.0)),
+    **dict.fromkeys(("no", "false"), ("fail", 0.0)),
 }
-"""The letters of Inspect's own scorers, with the numbers it gives them."""
+"""The letters and words of Inspect's own scorers, with the numbers it gives them."""
+_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _STOPPED = ("cancelled", "error")
 _TOKENS = {
     "input_tokens": "input_tokens",
@@ -145,7 +149,12 @@ def _feedback(score: dict[str, Any], record: dict[str, Any]) -> str:
 
 
 def graded(value: Any) -> tuple[Status, float | None]:
-    """Status and score of a scorer's value: its letters, booleans, numbers from 0 to 1. All others say nothing sure."""
+    """Status and score of a scorer's value: its letters and words, booleans, numbers from 0 to 1, also as a text.
+
+    All others say nothing sure.
+    """
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = float(value)
     if isinstance(value, bool):
         return ("pass", 1.0) if value else ("fail", 0.0)
     if isinstance(value, str):
