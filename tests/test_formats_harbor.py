@@ -245,6 +245,12 @@ def test_how_a_trial_ended(tmp_path: Path, change: dict[str, Any], status: str) 
     assert crashed == ([("harness", "EnvironmentStartTimeout")] if status == "infrastructure" else [])
 
 
+def test_a_picture_in_a_file_of_its_own_is_named() -> None:
+    picture = {"type": "image", "source": {"media_type": "image/png", "path": "images/a.png"}}
+    (trace,) = parse(steps({"source": "user", "message": [{"type": "text", "text": "What is it?"}, picture]}))
+    assert trace.task == "What is it?\n[file images/a.png]"
+
+
 def test_how_long_the_agent_took_leaves_out_setting_up_and_checking() -> None:
     phase = {"started_at": "2026-01-31T12:00:10", "finished_at": "2026-01-31T12:01:11.25Z"}
     whole = {"started_at": "2026-01-31T12:00:00Z", "finished_at": "2026-01-31T12:09:00Z"}

@@ -163,6 +163,52 @@ def test_limits_and_loops_are_the_agent_s_and_other_errors_the_harness_s(
     assert trace.meta.get("ended") == ended
 
 
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"report": {"resolved": True}}, "pass"),
+        ({"test_result": {"git_patch": "+x", "report": {"resolved": False, "empty_generation": True}}}, "fail"),
+        ({"report": {"resolved": False, "test_timeout": True}}, "infrastructure"),
+        ({"report": {"resolved": None}}, None),
+        ({"report": {}}, None),
+    ],
+)
+def test_a_report_that_was_written_into_the_output_is_the_outcome(more: dict[str, Any], status: str | None) -> None:
+    _, *outcomes = parse(lines({"instance_id": "i-1", "history": OLD, **more}))
+    assert [(outcome.status, outcome.origin) for outcome in outcomes] == ([(status, "environment")] if status else [])
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "status"),
+    [
+        ("error", "AuthenticationError: no key", "infrastructure"),
+        ("error", "Agent reached maximum iteration", None),
+        ("error", "", None),
+        ("finished", "AuthenticationError: no key", None),
+    ],
+)
+def test_a_session_that_ends_in_the_state_of_an_error_says_why(state: str, reason: str, status: str | None) -> None:
+    changed = seen(1, "agent_state_changed", None, "", agent_state=state, reason=reason)
+    trace, *outcomes = parse(json.dumps([action(0, "message", "user", content="Look"), changed]).encode())
+    assert [outcome.status for outcome in outcomes] == ([status] if status else [])
+    assert [span.error for span in trace.spans[1:]] == ([reason] if state == "error" and reason else [])
+
+
+def test_what_a_browser_could_not_do_is_an_error_and_a_delegate_s_outputs_are_seen() -> None:
+    events = [
+        action(0, "message", "user", content="Look"),
+        action(1, "browse", url="x"),
+        seen(2, "browse", 1, "a page", error=True, last_browser_action_error="Timed out"),
+        action(3, "delegate", agent="Other", inputs={"task": "Look"}),
+        seen(4, "delegate", 3, "", outputs={"answer": "7"}),
+    ]
+    (trace,) = parse(json.dumps(events).encode())
+    assert [(span.output, span.error) for span in trace.spans[1:]] == [
+        ("a page", "Timed out"),
+        ('{"answer": "7"}', None),
+    ]
+
+
 def test_the_same_task_twice_in_a_file_is_two_traces() -> None:
     record = {"instance_id": "i-1", "history": OLD, "success": True}
     first, yes, second, no = parse(lines(record, {**record, "success": False}), "output.jsonl")

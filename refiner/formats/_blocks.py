@@ -48,6 +48,8 @@ def placeholder(value: Any, depth: int = 0) -> str:
     for key in _LINKS:
         if isinstance(value.get(key), str):
             return _linked(value[key])
+    if isinstance(value.get("path"), str) and any(isinstance(value.get(key), str) for key in _KINDS):
+        return _linked(value["path"])
     data = value.get("data")
     if isinstance(data, str) and len(data) >= (0 if value.get("type") == "base64" else _LONG):
         kind = next((value[key] for key in _KINDS if isinstance(value.get(key), str)), "data")

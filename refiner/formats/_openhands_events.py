@@ -52,6 +52,13 @@ def add_events(steps: Steps, events: Iterable[dict[str, Any]]) -> None:
             _observe(steps, event, kind, calls)
 
 
+def broken_off(events: Iterable[dict[str, Any]]) -> str:
+    """Why the agent ended in the state of an error; empty where it did not, or nothing says why."""
+    states = [event for event in events if scalar_id(event.get("observation")) == "agent_state_changed"]
+    last = _messages.as_dict(states[-1].get("extras")) if states else {}
+    return text_of(last.get("reason")).strip() if last.get("agent_state") == "error" else ""
+
+
 def model_of(events: Iterable[dict[str, Any]]) -> str:
     """The model that answered first."""
     return next((name for event in events if (name := scalar_id(response(event).get("model")))), "")
@@ -104,9 +111,11 @@ def _observe(steps: Steps, event: dict[str, Any], kind: str, calls: dict[str, st
     text, cause = content_text(event.get("content")), scalar_id(event.get("cause"))
     code = _messages.as_dict(extras.get("metadata")).get("exit_code", extras.get("exit_code", event.get("exit_code")))
     error = exit_error(text, code) if code != _RUNNING else None
-    if kind == "error" or (event.get("success") is False and code != _RUNNING):
-        error = error or _messages.first_line(text) or "error"
+    if kind == "error" or extras.get("error") is True or (event.get("success") is False and code != _RUNNING):
+        error = error or text_of(extras.get("last_browser_action_error")) or _messages.first_line(text) or "error"
     error = error or refused(text)
+    if not text.strip() and extras.get("outputs"):
+        text = without_images(json_text(extras["outputs"]))
     call_id = scalar_id(_told(event).get("tool_call_id")) or calls.get(cause, "")
     if steps.waiting and (call_id or not cause):
         steps.answer(text, call_id, at=at, error=error)

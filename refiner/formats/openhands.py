@@ -1,6 +1,7 @@
 """OpenHands: lists and folders of events, `output.jsonl` of its benchmarks and its resolver, pairs of the first files.
 
-The resolver's success is what a model guessed: a judge's outcome. Benchmarks state outcomes in files of their own.
+The resolver's success is what a model guessed: a judge's outcome. Benchmarks state outcomes in files of their own, or
+in a `report` that their evaluation writes into the output.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, BinaryIO, ClassVar
 from refiner.formats import _messages
 from refiner.formats._building import build, chosen_task, inside, records
 from refiner.formats._common import Item, scalar_id, text_of
-from refiner.formats._openhands_events import add_events, events_of, is_event, model_of
+from refiner.formats._openhands_events import add_events, broken_off, events_of, is_event, model_of
 from refiner.formats._openhands_usage import used
 from refiner.formats._steps import Steps
 from refiner.formats._values import objects, sampled
@@ -26,6 +27,8 @@ _ENDINGS = (".json", ".jsonl")
 _LIMIT = re.compile(r"maximum (?:iteration|budget)|max_iterations|budget exceeded", re.IGNORECASE)
 _OWN = re.compile(r"AgentStuckInLoop|stuck in a loop", re.IGNORECASE)
 _FIRST = "0.json"
+_UNCHECKED = ("error_eval", "test_timeout")
+"""Signs in a report that the tests themselves did not run to their end."""
 _GOLD = ("patch", "test_patch")
 
 
@@ -70,7 +73,7 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
         record, name = {"history": spread}, _folder(record, source)
     events, steps = events_of(record.get("history")), Steps(strict=True)
     add_events(steps, events)
-    problem = text_of(record.get("error")).strip()
+    problem = text_of(record.get("error")).strip() or broken_off(events)
     if problem:
         steps.event("harness", problem, error=_messages.first_line(problem))
     spans = steps.spans()
@@ -129,12 +132,21 @@ def _model(record: dict[str, Any]) -> str:
 
 
 def _outcome(trace: Trace, record: dict[str, Any], problem: str) -> Iterator[Item]:
-    success = record.get("success")
+    success, report = record.get("success"), _report(record)
     if isinstance(success, bool):
         feedback = text_of(record.get("result_explanation")) or None
         yield Outcome(trace.id, "pass" if success else "fail", origin="judge", feedback=feedback)
+    elif isinstance(report.get("resolved"), bool):
+        unchecked = not report["resolved"] and any(report.get(key) is True for key in _UNCHECKED)
+        yield Outcome(trace.id, "pass" if report["resolved"] else "infrastructure" if unchecked else "fail")
     elif problem and not _LIMIT.search(problem) and not _OWN.search(problem):
         yield Outcome(trace.id, "infrastructure")
+
+
+def _report(record: dict[str, Any]) -> dict[str, Any]:
+    """What the tests of a benchmark found, where it was written back into its output."""
+    inner = _messages.as_dict(_messages.as_dict(record.get("test_result")).get("report"))
+    return _messages.as_dict(record.get("report")) or inner
 
 
 def _notes(trace: Trace, record: dict[str, Any]) -> Iterator[Item]:
