@@ -170,6 +170,12 @@ def test_times_come_from_the_events() -> None:
     assert (spans[2].started_at, spans[2].ended_at) == ("2026-01-31T12:00:00Z", "2026-01-31T12:00:05Z")
 
 
+def test_an_observation_without_its_call_keeps_the_name_of_the_tool() -> None:
+    alone = {"role": "tool", "tool_call_id": "b7", "function": "bash", "content": "a.py"}
+    (span,) = parse(log({"id": 1, "epoch": 1, "input": "go", "messages": [alone]}))[0].spans
+    assert (span.kind, span.name, span.output) == ("tool_result", "bash", "a.py")
+
+
 def test_replies_without_ids_are_found_by_what_they_say_in_their_order() -> None:
     said = ["Looking.", "attachment://aa", "Looking."]
     asked = {"role": "user", "content": "Count"}

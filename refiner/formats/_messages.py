@@ -43,7 +43,8 @@ def add(steps: Steps, message: dict[str, Any], at: str | None = None, until: str
     content = first(message, CONTENT_KEYS)
     if role == "tool":
         error = stated_error(message, content)
-        steps.answer(content_text(content), first_id(message, _CALL_IDS), first_id(message, _NAMES), until or at, error)
+        name = first_id(message, (*_NAMES, "function"))
+        steps.answer(content_text(content), first_id(message, _CALL_IDS), name, until or at, error)
         return
     calls = [call for key in _CALL_KEYS for call in as_list(message.get(key))]
     legacy = _legacy(message.get("function_call"))
