@@ -230,6 +230,35 @@ def test_rows_of_a_table_and_the_python_console_form() -> None:
     assert steps(first) == steps(second) == [("user", "", "Hi"), ("assistant", "", "Hello")]
 
 
+def test_phoenix_nests_what_spans_flatten_and_states_failures_in_a_column() -> None:
+    ids = {"context.trace_id": "t1", "name": "x", "start_time": "2026-01-31T12:00:00Z"}
+    call = {"tool_call.id": "c1", "tool_call.function.name": "read", "tool_call.function.arguments": '{"path": "a"}'}
+    model = {
+        "attributes.openinference.span.kind": "LLM",
+        "attributes.llm.input_messages": [{"message.role": "user", "message.content": "Read a"}],
+        "attributes.llm.output_messages": [{"message.role": "assistant", "message.tool_calls": [call]}],
+    }
+    tool = {
+        "attributes": {
+            "openinference": {"span": {"kind": "TOOL"}},
+            "tool": {"name": "read", "parameters": {"path": "a"}},
+            "output": {"value": "words"},
+        }
+    }
+    late = {"context.span_id": "2", "start_time": "2026-01-31T12:00:01Z"}
+    failed = {"status_code": "ERROR", "status_message": "no network"}
+    (trace,) = parse(lines({**ids, "context.span_id": "1", **model}, {**ids, **late, **tool, **failed}))
+    assert steps(trace) == READ[:2] and trace.spans[1].error == "no network"
+
+
+def test_context_that_a_program_puts_first_is_not_the_task() -> None:
+    said = [{"role": "user", "content": text} for text in ("<session_context>\nFiles\n</session_context>", "Read a")]
+    trace = run(otlp("chat", "", 1, {"gen_ai.operation.name": "chat", "gen_ai.input.messages": said}))
+    assert trace.task == "Read a" and len(trace.spans) == 2
+    only = run(otlp("chat", "", 1, {"gen_ai.operation.name": "chat", "gen_ai.input.messages": said[:1]}))
+    assert only.task == said[0]["content"]
+
+
 def evaluation(name: str, **told: Any) -> dict[str, Any]:
     whole = {"name": name, **told}
     kinds = {str: "stringValue", float: "doubleValue"}
@@ -294,3 +323,4 @@ def test_real_spans_of_several_tools(corpora: Path) -> None:
     weather = [trace for trace in loaded.traces if trace.task == "Weather in Paris?"]
     assert len(weather) == 3 and len({tuple(span.output for span in trace.spans) for trace in weather}) == 1
     assert loaded.outcomes == ()
+    assert [trace.task[:6] for trace in loaded.traces if "gemini" in (trace.source or "")] == ["Turn 1"]

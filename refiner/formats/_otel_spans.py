@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,9 @@ _VALUES = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
 _KINDS_OF_AI = ("gen_ai.", "llm.", "ai.", "openinference.", "traceloop.")
 _COLUMN = "attributes."
 _DEEP = 20
+_NESTED = {"llm", "openinference", "input", "output", "tool", "session"}
+_WHOLE = ("tool.parameters", "input.value", "output.value", "llm.invocation_parameters")
+"""What is nested is flattened down to these, whose own insides are values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +112,31 @@ def _first_of(key: str, one: dict[str, Any], context: dict[str, Any]) -> Any:
 def _own_attributes(one: dict[str, Any]) -> Attributes:
     """The attributes of a span; of a table's row those in its columns, of a bare map the map itself."""
     if "attributes" in one:
-        return attributes_of(one["attributes"])
+        return _flattened(attributes_of(one["attributes"]))
     columns = {key.removeprefix(_COLUMN): value for key, value in one.items() if key.startswith(_COLUMN)}
-    return columns or (one if _tells_ai(one) else {})
+    return _flattened(columns) or (one if _tells_ai(one) else {})
+
+
+def _flattened(attributes: Attributes) -> Attributes:
+    """The attributes of OpenInference as they are flattened on a span; tables and exports of Phoenix nest them."""
+    flat: Attributes = {}
+    for key, value in attributes.items():
+        is_nested = isinstance(value, dict | list) and key.split(".", 1)[0] in _NESTED
+        flat |= dict(_leaves(key, value, 0)) if is_nested else {key: value}
+    return flat
+
+
+def _leaves(key: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    inner: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        inner = enumerate(value)
+    if not inner or depth > _DEEP or key in _WHOLE or key.endswith("function.arguments"):
+        yield key, value
+        return
+    for name, one in inner:
+        yield from _leaves(f"{key}.{name}", one, depth + 1)
 
 
 def _log(one: dict[str, Any]) -> Recorded:
@@ -175,7 +200,8 @@ def _error(status: dict[str, Any], one: dict[str, Any], events: tuple[Event, ...
     if code not in (2, "2", "ERROR", "STATUS_CODE_ERROR"):
         return None
     raised = (scalar_id(event.attributes.get("exception.message")) for event in events)
-    stated = scalar_id(status.get("message")) or scalar_id(status.get("description"))
+    stated = next((said for key in ("message", "description") if (said := scalar_id(status.get(key)))), "")
+    stated = stated or scalar_id(one.get("status_message"))
     return text_of(stated or next((text for text in raised if text), "") or "error")
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from refiner.formats._common import failed, unique_ids
 from refiner.types import Span
+
+_CONTEXT = re.compile(
+    r"\s*<(session_context|environment_context|user_instructions|system-reminder)>.*</\1>\s*", re.DOTALL
+)
 
 
 @dataclass(slots=True)
@@ -77,5 +82,6 @@ class Steps:
 
 
 def opening(spans: tuple[Span, ...]) -> str:
-    """The first thing a user says, or nothing."""
-    return next((span.output for span in spans if span.kind == "message" and span.role == "user"), "")
+    """The first thing a user says, other than context that a program put there for them; or nothing."""
+    said = [span.output for span in spans if span.kind == "message" and span.role == "user"]
+    return next((words for words in said if not _CONTEXT.fullmatch(words)), next(iter(said), ""))
