@@ -1,7 +1,7 @@
 """How a user takes what an agent did: corrects, approves, interrupts, goes on, or asks for something else.
 
 Read from the opening words of a turn, by phrases of several languages. It understands nothing, so what it finds is a
-suggestion. No traces here, no outcomes.
+suggestion. No whole traces here, no outcomes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from refiner.types import Span
+
 Kind = Literal["correction", "approval", "interruption", "continuation", "request"]
 
 PHRASES = Path(__file__).with_name("reactions.toml")
@@ -21,8 +23,14 @@ OPENING = 240
 """Characters in which a reaction shows; what comes later is a log, a file or a new request."""
 SHORT = 25
 """Words up to which a turn after a question counts as its answer."""
-_INTERRUPTED = re.compile(r"\[?request interrupted|\[interrupted|<turn_aborted|\[stopped by (?:the )?user", re.I)
-_HOUSEKEEPING = re.compile(r"/(?:compact|model|cost|status|help|config|resume|context|usage|login|permissions)\b")
+_INTERRUPTED = re.compile(
+    r"(?:\[(?:request interrupted|interrupted|stopped by (?:the )?user)[^\]\n]*\]"
+    r"|request interrupted by (?:the )?user\.?)[ \t]*(?:\n|\Z)|<turn_aborted>",
+    re.I,
+)
+"""A marker that has its line for itself; within a sentence it is quoted."""
+_HOUSEKEEPING = re.compile(r"/(?:compact|model|cost|status|help|config|resume|context|usage|login|permissions)\b|! ")
+_PICTURES = re.compile(r"\[image(?: #\d+| [\w.+-]+ \d+ KB)\]\s*", re.I)
 _SENTENCES = re.compile(r"(?:[.!?…]+\s+|[。！？]\s*|\s*[\n;]+\s*|\s+[-–—]+\s+)")
 _TURN = r"but|however|aber|mais|pero|ma|mas|now|and|then|next|also|can|could|please"
 _JOINED = re.compile(rf"[,、，]\s*(?=(?:{_TURN})\b|但)", re.I)
@@ -40,22 +48,35 @@ class Reaction:
 
 def read(text: str, *, answers: str = "") -> Reaction:
     """What a turn of a user is, after the words `answers` of the agent. A turn that shows nothing is a request."""
-    if _INTERRUPTED.match(text.lstrip()):
+    if is_interruption(text):
         return Reaction("interruption", text.strip())
-    opening = _folded(text)[:OPENING]
-    if _HOUSEKEEPING.match(opening):
+    words = _PICTURES.sub("", text)
+    opening = _folded(words)[:OPENING]
+    if _HOUSEKEEPING.match(opening) or (text.strip() and not opening):
         return Reaction("continuation", opening)
     asked = _asked(answers)
     whole = re.sub(r"[\s.!,。！]+$", "", opening)
     if any(pattern.fullmatch(whole) for pattern in _patterns("goes_on")) and (asked or not _bare_no(whole)):
         return Reaction("continuation", whole)
-    sentences = _sentences(text)
+    sentences = _sentences(words)
     correction = _correction(sentences, asked)
     if correction:
         return Reaction("correction", correction)
     if asked and _is_answer(opening, sentences):
         return Reaction("continuation", opening)
     return _approval(sentences)
+
+
+def is_interruption(text: str) -> bool:
+    """Whether a text is what a tool writes down when its user stops the agent."""
+    return bool(_INTERRUPTED.match(text.lstrip()))
+
+
+def is_said(span: Span) -> bool:
+    """Whether a step is a turn of the user; an interruption counts, whoever wrote it down."""
+    by_user = span.kind == "message" and span.role == "user"
+    by_tool = span.kind == "event" or span.role == "system"
+    return by_user or (by_tool and is_interruption(span.output))
 
 
 def _asked(answers: str) -> bool:

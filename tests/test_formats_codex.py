@@ -83,6 +83,15 @@ def test_events_repeat_items_and_give_tokens_alone() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reason", "shown"),
+    [("interrupted", ("interruption", "[interrupted]")), ("replaced", ("turn_aborted", "replaced"))],
+)
+def test_a_turn_that_the_user_stopped(reason: str, shown: tuple[str, str]) -> None:
+    trace = one(META, item(1, **message("user", "Go")), event(type="turn_aborted", reason=reason))
+    assert (trace.spans[-1].name, trace.spans[-1].output) == shown
+
+
+@pytest.mark.parametrize(
     "wrapper",
     [
         "<user_instructions>\nBe brief.",

@@ -55,8 +55,63 @@ def test_a_session_of_pi() -> None:
         ("user", "", "Read a"),
         ("read", '{"path": "a"}', "gone"),
         ("bash", '{"command": "ls"}', "a.txt"),
+        ("interruption", "", "[interrupted]"),
     ]
-    assert trace.spans[1].error == "gone"
+    assert (trace.spans[1].error, trace.spans[2].error) == ("gone", None)
+
+
+def test_how_replies_of_pi_end_and_what_they_used() -> None:
+    def reply(number: int, **more: Any) -> dict[str, Any]:
+        usage = {"input": 2, "output": 3, "cacheRead": 5, "cacheWrite": 7, "cost": {"input": 0.1, "total": 0.25}}
+        message = {
+            "role": "assistant",
+            "content": [{"type": "text", "text": f"Reply {number}"}],
+            "usage": usage,
+            **more,
+        }
+        return {"type": "message", "timestamp": f"2026-01-31T12:00:0{number}Z", "message": message}
+
+    shell = {"type": "message", "message": {"role": "bashExecution", "command": "ls", "output": "no", "exitCode": 2}}
+    user = {"type": "message", "message": {"role": "user", "content": "Go"}}
+    ends = {"stopReason": "error", "errorMessage": "Overloaded"}
+    stops = {"stopReason": "aborted", "errorMessage": "Request was aborted."}
+    trace = one({"type": "session", "id": "p"}, user, reply(1, **ends), reply(2, **stops), shell)
+    assert [(span.name, span.output, span.error) for span in trace.spans] == [
+        ("user", "Go", None),
+        ("assistant", "Reply 1", None),
+        ("error", "Overloaded", "Overloaded"),
+        ("assistant", "Reply 2", None),
+        ("interruption", "[interrupted: Request was aborted.]", None),
+        ("bash", "no", "no"),
+    ]
+    assert trace.spans[4].started_at == "2026-01-31T12:00:02Z"
+    used = {"input_tokens": "4", "output_tokens": "6", "cached_tokens": "10", "cache_write_tokens": "14"}
+    assert used.items() <= trace.meta.items() and trace.meta["cost_usd"] == "0.5"
+
+
+def test_errors_and_tokens_of_gemini_cli() -> None:
+    tokens = {"input": 4, "output": 6}
+    said = [
+        {"id": "a", "type": "user", "content": "Go", "timestamp": "2026-01-31T12:00:00Z"},
+        {"id": "b", "type": "gemini", "content": "Half", "tokens": {"input": 1, "output": 2}},
+        {
+            "id": "b",
+            "type": "gemini",
+            "content": "Whole",
+            "tokens": {**tokens, "cached": 3, "thoughts": 9},
+        },
+        {"id": "c", "type": "error", "content": "Quota exceeded", "timestamp": "2026-01-31T12:00:01Z"},
+    ]
+    trace = one({"sessionId": "g", "projectHash": "x", "messages": said})
+    last = trace.spans[-1]
+    assert (last.kind, last.error, last.started_at) == ("event", "Quota exceeded", "2026-01-31T12:00:01Z")
+    used = {"input_tokens": "4", "output_tokens": "6", "cached_tokens": "3", "reasoning_tokens": "9"}
+    assert used.items() <= trace.meta.items() and "cost_usd" not in trace.meta
+
+
+def test_an_error_alone_is_no_conversation() -> None:
+    (bad,) = parse(lines({"sessionId": "g", "projectHash": "x", "messages": [{"type": "error", "content": "Quota"}]}))
+    assert isinstance(bad, BadRecord)
 
 
 def test_an_answer_of_toolbench_is_its_longest_path_and_its_win() -> None:
@@ -116,8 +171,10 @@ def test_a_real_session_of_pi(corpora: Path) -> None:
     loaded = ingest.load([corpora / "pi-agent" / "large-session.jsonl"], corpus="corpus")
     (trace,) = loaded.traces
     calls = [span for span in trace.spans if span.kind == "tool_call"]
-    assert (trace.external_id, len(trace.spans), len(calls)) == ("d703a1a9-1b7b-4fb1-b512-c9738b1fe617", 723, 391)
+    assert (trace.external_id, len(trace.spans), len(calls)) == ("d703a1a9-1b7b-4fb1-b512-c9738b1fe617", 745, 391)
     assert all(call.started_at and call.name != "unnamed" for call in calls)
+    assert sum(span.name == "interruption" for span in trace.spans) == 21  # replies that the user stopped
+    assert (trace.meta["output_tokens"], trace.meta["cost_usd"]) == ("83156", "30.330198")
     assert loaded.rejected == () and loaded.outcomes == ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,51 @@ def test_a_sign_suggests_an_outcome_and_is_quoted(steps: Any, kind: str, status:
 )
 def test_what_is_no_sign_suggests_nothing(steps: Any) -> None:
     assert suggest(trace(*steps)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("bash", '{"command": "cat build/pytest.log"}'),
+        ("bash", '{"command": "pip install pytest"}'),
+        ("bash", '{"command": "cd app && npm install jest --save-dev"}'),
+        ("bash", '{"command": "git commit -m \'mend pytest\'"}'),
+        ("read", '{"file_path": "logs/pytest/latest.txt"}'),
+        ("grep", '{"pattern": "pytest", "path": "ci"}'),
+        ("write", '{"file_path": "ci.yml", "content": "run: pytest"}'),
+    ],
+)
+def test_a_call_that_only_names_a_test_runner_is_no_test_run(name: str, arguments: str) -> None:
+    assert suggest(trace(FIX[0], (name, arguments, "3 failed, 1 error"), (AGENT, "Read."))) is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"command": "cd app && CI=1 npx jest --ci | tail -5"}',
+        '{"command": ["bash", "-lc", "uv run pytest -q"]}',
+        '{"cmd": "grep -c x a.txt; python -m pytest"}',
+        "pytest tests",
+    ],
+)
+def test_a_test_run_is_told_in_the_ways_commands_are_written(arguments: str) -> None:
+    found = suggest(trace(FIX[0], ("bash", arguments, "3 failed"), (AGENT, "Hm.")))
+    assert found is not None and (found.kind, found.reason) == ("tests_failed", "3 failed")
+
+
+def test_an_interruption_that_the_tool_wrote_down_is_one_unless_the_agent_was_told_to_go_on() -> None:
+    stopped = Span(3, "x", "event", "interruption", output="[interrupted: Request was aborted.]")
+    run = trace(*FIX)
+    found = suggest(replace(run, spans=(*run.spans, stopped)))
+    assert found is not None and (found.kind, found.ordinal) == ("interruption", 3)
+    went_on = (USER, "[Request interrupted by user]"), (USER, "continue"), ("edit", "{}", "ok"), (AGENT, "Done.")
+    assert suggest(trace(*FIX, *went_on)) is None
+
+
+def test_a_picture_and_a_farewell_do_not_hide_what_the_user_said() -> None:
+    picture, farewell = (USER, "[image png 386 KB]"), (USER, "/exit")
+    found = suggest(trace(*FIX, (USER, "No, that's wrong."), picture, (AGENT, "Hm."), farewell))
+    assert found is not None and (found.kind, found.reason) == ("correction", "No, that's wrong.")
 
 
 def test_a_suggestion_never_counts_by_itself() -> None:

@@ -108,6 +108,24 @@ def test_an_offer_of_more_help_is_no_question_about_the_task() -> None:
 def test_an_interruption_is_told_by_its_marker() -> None:
     assert kind("[Request interrupted by user]") == "interruption"
     assert kind("<turn_aborted>\nstopped\n</turn_aborted>") == "interruption"
+    assert kind("[Request interrupted by user for tool use]\nonly look in src") == "interruption"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Request interrupted by user] is what the log of last night says; find out when",
+        "Request interrupted by a proxy: handle it as a timeout",
+        "Find out why this stands in the log:\n[Request interrupted by user]\n12:00 done",
+    ],
+)
+def test_a_quoted_interruption_is_none(text: str) -> None:
+    assert kind(text) == "request"
+
+
+def test_pictures_say_nothing_and_hide_nothing() -> None:
+    assert kind("[image png 386 KB]") == kind("! git diff") == "continuation"
+    assert kind("[Image #1] no, that's wrong") == kind("[image png 3 KB]\nno, that's wrong") == "correction"
 
 
 def test_only_the_opening_of_a_long_turn_is_read() -> None:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from refiner import reactions
 from refiner.episodes.attempts import Cut, Episode
-from refiner.episodes.turns import is_said
 from refiner.ids import text_key
 from refiner.labels import Suggestion
 from refiner.tasks import COMMON, CONVERSATION, folded
@@ -29,7 +29,7 @@ class Gathered:
 
 def is_conversation(trace: Trace) -> bool:
     """Whether a user says anything in it."""
-    return any(is_said(span) for span in trace.spans)
+    return any(reactions.is_said(span) for span in trace.spans)
 
 
 def conversation_of(external_id: str) -> str:

@@ -31,23 +31,16 @@ class Turn:
         return any(span.kind in ("tool_call", "tool_result") for span in self.steps)
 
 
-def is_said(span: Span) -> bool:
-    """Whether a span holds words of a user; an interruption counts, whoever wrote it down."""
-    if span.kind != "message":
-        return False
-    return span.role == "user" or (span.role == "system" and reactions.read(span.output).kind == "interruption")
-
-
 def turns_of(trace: Trace) -> list[Turn]:
     """The turns in order; what stands before the first words of a user is in none. An interruption is a turn."""
     turns: list[Turn] = []
     interrupted = False
     for span in trace.spans:
-        if not is_said(span):
+        if not reactions.is_said(span):
             if turns and span.role != "system":
                 turns[-1].steps.append(span)
             continue
-        stops = reactions.read(span.output).kind == "interruption"
+        stops = reactions.is_interruption(span.output)
         if not turns or turns[-1].steps or stops or interrupted:
             turns.append(Turn())
         turns[-1].said.append(span)

@@ -24,7 +24,7 @@ _HARNESS = (
 )
 _LOCAL = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
 _COMPACTED = "This session is being continued from a previous conversation"
-_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]*\]")
+_INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]*\][ \t]*(?:\n|\Z)")
 
 
 class Said(NamedTuple):
@@ -39,7 +39,7 @@ def said(raw: Any, record: dict[str, Any]) -> Said:
         return Said("compaction", text)
     if record.get("isMeta") is True or text.startswith(_HARNESS):
         return Said("harness", text)
-    if _INTERRUPTED.fullmatch(text):
+    if _INTERRUPTED.match(text):
         return Said("interruption", text)
     command, shell = _COMMAND.search(text) if text.startswith("<command-") else None, _SHELL.match(text)
     if command is not None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from refiner.formats._messages import CONTENT_KEYS, ROLES, as_dict, first, is_message
+from refiner.formats._blocks import content_text
+from refiner.formats._messages import CONTENT_KEYS, ROLES, as_dict, first, first_line, is_message
+from refiner.formats._steps import Steps
 
 _SPEAKERS = ("role", "from", "speaker", "author", "type")
 _SAYING = (*CONTENT_KEYS, "message", "output")
 _DEEP, _WIDE = 8, 10_000
 _REPLIES = ("outputs", "output", "response", "completion")
 _SHELL_ROLE = "bashExecution"
+_FAILED = "errorMessage"
 
 
 def spoken(value: Any) -> dict[str, Any] | None:
@@ -32,7 +35,7 @@ def spoken(value: Any) -> dict[str, Any] | None:
 
 def conversation(record: dict[str, Any]) -> list[dict[str, Any]]:
     """The longest list of messages anywhere in a record, and the reply that stands apart from it."""
-    lists = [said for items in _lists(record, 0) if (said := _said(items))]
+    lists = [said for items in _lists(record, 0) if (said := said_in(items))]
     if not lists:
         return []
     longest = max(lists, key=len)
@@ -40,10 +43,28 @@ def conversation(record: dict[str, Any]) -> list[dict[str, Any]]:
     return [*longest, *(reply for reply in replies[:1] if reply not in longest)]
 
 
-def _said(items: list[Any]) -> list[dict[str, Any]]:
-    """The messages of a list in which they are at least half."""
-    said = [message for item in items if (message := spoken(item)) is not None]
-    return said if 2 * len(said) >= len(items) else []
+def said_in(items: list[Any]) -> list[dict[str, Any]]:
+    """The messages of a list in which they are at least half, with what the tool says of failures between them."""
+    told = [message for item in items if (message := spoken(item) or _failure(item)) is not None]
+    said = sum(_FAILED not in message for message in told)
+    return told if said and 2 * said >= len(items) else []
+
+
+def _failure(value: Any) -> dict[str, Any] | None:
+    """An entry of a list of messages that tells of an error (Gemini CLI), as a reply that failed."""
+    if not isinstance(value, dict) or value.get("type") != "error":
+        return None
+    text = content_text(first(value, _SAYING))
+    return _with_time({"role": "assistant", "content": None, "stopReason": "error", _FAILED: text}, value)
+
+
+def ending(steps: Steps, message: dict[str, Any], at: str | None) -> None:
+    """How a reply ended, where it says that a user stopped it or that it failed."""
+    how, text = message.get("stopReason"), content_text(message.get(_FAILED))
+    if how == "aborted":
+        steps.event("interruption", f"[interrupted: {first_line(text)}]" if text else "[interrupted]", at=at)
+    elif how == "error":
+        steps.event("error", text, at=at, error=first_line(text) or "error")
 
 
 def _lists(value: Any, depth: int) -> Iterator[list[Any]]:
@@ -72,7 +93,8 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
     if message.get("role") != _SHELL_ROLE:
         return message
     call = {"name": "bash", "arguments": {"command": message.get("command")}, "result": message.get("output") or ""}
-    return {"role": "assistant", "content": None, "tool_calls": [call], "timestamp": message.get("timestamp")}
+    failed = {"is_error": True} if message.get("exitCode") else {}
+    return {"role": "assistant", "content": None, "tool_calls": [call | failed], "timestamp": message.get("timestamp")}
 
 
 def _with_time(message: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:

@@ -141,7 +141,9 @@ class _Session:
             text = text_of(event.get("message"))
             self.steps.event("error", text, at=at, error=first_line(text) or "error")
         elif kind == "turn_aborted":
-            self.steps.event("turn_aborted", scalar_id(event.get("reason")), at=at)
+            reason = scalar_id(event.get("reason"))
+            by_user = reason == "interrupted"
+            self.steps.event("interruption" if by_user else kind, "[interrupted]" if by_user else reason, at=at)
 
     def _exec(self, record: dict[str, Any]) -> None:
         """An event of `codex exec --json`; a turn that fails there does so for the provider or the harness."""

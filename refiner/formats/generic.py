@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from refiner.formats import _foreign, _messages, _stated
-from refiner.formats._common import Item, scalar_id
-from refiner.formats._generic_walk import conversation, spoken
+from refiner.formats._common import Item, scalar_id, utc_time
+from refiner.formats._generic_usage import spent
+from refiner.formats._generic_walk import conversation, ending, said_in, spoken
 from refiner.formats._steps import Steps, opening
 from refiner.formats._values import sampled, shallow, values
 from refiner.jsontext import clean
@@ -86,8 +87,8 @@ class _Reading:
         self.loose, self.about, self.line = [], about, 0
 
     def _list(self, items: list[Any], line: int, whole: bool) -> Iterator[Item]:
-        said = [message for item in items if (message := spoken(item)) is not None]
-        if said and 2 * len(said) >= len(items):
+        said = said_in(items)
+        if said:
             name = self.source.path if whole else _stated.made_id(items, self.source, self.copies)
             yield from self._trace(said, {}, line, name)
             return
@@ -107,8 +108,9 @@ class _Reading:
         steps = Steps()
         for message in messages:
             _messages.add(steps, message)
+            ending(steps, message, utc_time(message.get("timestamp")))
         spans = steps.spans()
-        if not spans:
+        if all(span.kind == "event" for span in spans):
             yield BadRecord(self.source.path, line, "not one message has any words or calls")
             return
         task_id = _stated.task_id(record, self.source)
@@ -122,7 +124,7 @@ class _Reading:
             spans=spans,
             model=_model([record, *messages]),
             source=f"{self.source.path}:{line}",
-            meta={**_stated.small_facts(record), "read_as": FORMAT.name},
+            meta={**_stated.small_facts(record), **spent(messages), "read_as": FORMAT.name},
         )
         yield trace
         for item in _stated.statements(record, trace, self.source):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,6 +45,15 @@ _TESTS = re.compile(
     r"|(?:npm|pnpm|yarn)(?: run)? test|(?:mvn|gradlew?)\b[^\n]*\btest|make (?:test|check))\b",
     re.I,
 )
+_COMMAND_KEYS = ("command", "cmd", "commands", "script", "code", "input", "keystrokes")
+_SEPARATORS = re.compile(r"&&|\|\||[;|\n]")
+_READS = re.compile(
+    r"[\s('\"]*(?:sudo\s+)?(?:(?:cat|grep|rg|ag|find|ls|head|tail|less|sed|awk|echo|printf|which|git|diff|wc|rm|cp|mv|mkdir"
+    r"|touch|vim?|nano|apt(?:-get)?|brew|(?:python[\d.]*\s+-m\s+|uv\s+)?pipx?3?)\s"
+    r"|(?:npm|pnpm|yarn|bun|poetry|uv|pdm|cargo|gem|conda|mamba|composer)\s+(?:i|install|add|remove|ci|sync)\s)"
+)
+"""How a command begins that names a test runner without running it."""
+_LEAVING = re.compile(r"/(?:exit|quit|clear|bye|logout)")
 _FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failures?|failing|errors?)\b|^(?:FAIL|FAILED|not ok|--- FAIL)\b"
     r"|test result: FAILED|FAILED \(",
@@ -103,28 +113,55 @@ def _signs(spans: tuple[Span, ...]) -> Iterator[tuple[SignKind, Span, str]]:
 
 
 def _reaction(spans: tuple[Span, ...]) -> Iterator[tuple[SignKind, Span, str]]:
-    """The last turn of the user, after the first, that corrects, approves or interrupts; a later request hides it."""
-    turns = [span for span in spans if span.kind == "message" and span.role == "user"][1:]
+    """The last turn of the user, after the first, that corrects, approves or interrupts; a later request hides it.
+
+    An interruption after which the agent was told to go on, and did, is none.
+    """
+    turns = [span for span in spans if reactions.is_said(span)][1:]
+    went_on = False
     for turn in reversed(turns):
+        if _LEAVING.fullmatch(turn.output.strip()):
+            continue
         said = reversed(spans[: turn.ordinal])
         answers = next((span.output for span in said if span.kind == "message" and span.role == "assistant"), "")
         kind = reactions.read(turn.output, answers=answers).kind
+        if kind == "interruption" and went_on:
+            continue
         if kind == "correction" or kind == "approval" or kind == "interruption":
             yield kind, turn, turn.output
         if kind != "continuation":
             return
+        went_on = any(span.kind != "event" and not reactions.is_said(span) for span in spans[turn.ordinal + 1 :])
 
 
 def _tested(spans: tuple[Span, ...]) -> Iterator[tuple[SignKind, Span, str]]:
     calls = [span for span in spans if span.kind == "tool_call"][-_LAST_CALLS:]
     for call in reversed(calls):
-        if not _TESTS.search(call.input):
+        if not _runs_tests(call.input):
             continue
         if hit := _FAILED.search(call.output):
             yield "tests_failed", call, _line_of(call.output, hit.start())
         elif hit := _PASSED.search(call.output):
             yield "tests_passed", call, _line_of(call.output, hit.start())
         return
+
+
+def _runs_tests(arguments: str) -> bool:
+    """Whether a call runs tests: a command does that names a test runner, save one that reads, edits or installs."""
+    commands = [part for text in _commands(arguments) for part in _SEPARATORS.split(text)]
+    return any(_TESTS.search(command) and not _READS.match(command) for command in commands)
+
+
+def _commands(arguments: str) -> list[str]:
+    """The texts of the arguments that a shell may run: none of a call that names a file or a pattern to look for."""
+    try:
+        given = json.loads(arguments)
+    except ValueError:
+        return [arguments]
+    if not isinstance(given, dict):
+        return [text for text in (given if isinstance(given, list) else [given]) if isinstance(text, str)]
+    texts = [given[key] for key in _COMMAND_KEYS if key in given]
+    return [" ".join(map(str, text)) if isinstance(text, list) else str(text) for text in texts]
 
 
 def _line_of(text: str, at: int) -> str:
