@@ -39,6 +39,13 @@ def test_a_command_in_a_block_is_a_call_and_its_code_an_error() -> None:
     assert (trace.external_id, trace.task) == ("t-1", "Mend it")
 
 
+def test_a_command_that_was_killed_is_an_error() -> None:
+    said = "The last command <command>sleep\n99</command> timed out and has been killed.\nThe output was:\n"
+    reply = {"role": "assistant", "content": "```bash\nsleep\n99\n```"}
+    (trace,) = parse(run(reply, {"role": "user", "content": said}))
+    assert trace.spans[-1].error == "timed out and has been killed"
+
+
 def test_actions_that_the_file_states_win_over_the_text_and_bring_their_times() -> None:
     reply = {
         "role": "assistant",

@@ -1,4 +1,4 @@
-"""What the tools of SWE-agent and of OpenHands, which took them over, say when they did not do it. Knows no steps."""
+"""What the tools of SWE-agent, mini-swe-agent and OpenHands say when they did not do it. Knows no steps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 
 _REFUSED = re.compile(r"\s*\[?((?:Your proposed edit has introduced new syntax error|No exact match found in ).*)")
 _TIMED_OUT = re.compile(r"\s*(EXECUTION TIMED OUT)\b")
+_KILLED = re.compile(r"\s*The last command <command>.*?</command> (timed out and has been killed)", re.DOTALL)
 
 
 def refused(observation: str) -> str | None:
     """The line with which a tool says that it did nothing, or that a command was stopped; None for all else."""
-    found = _REFUSED.match(observation) or _TIMED_OUT.match(observation)
+    found = next(filter(None, (one.match(observation) for one in (_REFUSED, _TIMED_OUT, _KILLED))), None)
     return found.group(1).strip() if found else None

@@ -15,6 +15,7 @@ from refiner.formats._blocks import content_text
 from refiner.formats._building import build, chosen_task, records
 from refiner.formats._codex_items import exit_error
 from refiner.formats._common import Item, json_text, scalar_id, text_of, utc_time
+from refiner.formats._refusals import refused
 from refiner.formats._steps import Steps
 from refiner.formats._values import objects
 from refiner.ports import Source
@@ -122,7 +123,8 @@ def _add(steps: Steps, message: dict[str, Any]) -> None:
         found = _CODE.match(text)
         code = extra.get("returncode") if found is None else int(found.group(1))
         said = text if found is None else text[found.end() :].removesuffix("</output>")
-        steps.answer(text, scalar_id(message.get("tool_call_id")), at=at, error=exit_error(said, code))
+        error = exit_error(said, code) or refused(text)
+        steps.answer(text, scalar_id(message.get("tool_call_id")), at=at, error=error)
     else:
         steps.turn += 1
         steps.say(role, text, at=at)
