@@ -288,7 +288,7 @@ def test_the_same_upload_again_says_that_nothing_is_new(monkeypatch: pytest.Monk
 
 def test_files_with_nothing_in_them_are_called_that(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
     desk.uploads["runs"] = IngestReport(files=(FileRow("photo.png", "", 0, 1),), rejected=(rejected("empty", "x", 0),))
-    assert "None of these files holds a trace or a label" in words(open_app(monkeypatch, desk, view="traces"))
+    assert "Nothing could be taken from these files" in words(open_app(monkeypatch, desk, view="traces"))
 
 
 def test_labels_are_attached_with_threshold_and_direction(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
@@ -511,5 +511,5 @@ def test_a_file_that_nobody_reads_says_so_and_keeps_what_was_there(
     app = open_app(monkeypatch, workspace, corpus="runs")
     app.file_uploader[0].set_value([("runs.jsonl", run_line(1), "")]).run()
     app.file_uploader[0].set_value([("photo.png", b"\x89PNG\r\n", "image/png")]).run()
-    assert "None of these files holds a trace or a label" in words(app)
+    assert "Nothing could be taken from these files" in words(app)
     assert workspace.corpus("runs").traces == 1

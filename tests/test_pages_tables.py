@@ -30,6 +30,7 @@ def test_a_table_that_says_nothing_by_its_names_is_mapped_and_added(
     assert not app.exception
     boxes = {one.key.split("_")[1]: one for one in app.selectbox if one.key and one.key.startswith("table_")}
     assert "table_add" not in {one.key for one in app.button}
+    assert "Choose the column with the answers" in words(app)
     for field, column in (("trace", "nr"), ("input", "ask"), ("output", "said"), ("outcome", "verdict")):
         app.selectbox(key=boxes[field].key).set_value(column)
     app.run()

@@ -40,7 +40,7 @@ def bar(known: Sequence[CorpusCard], card: CorpusCard, *, manage: bool = False) 
         else:
             cards.line(f"Corpus “{card.name}”{', scripted runs' if card.scripted else ''}", strong=True)
         if manage:
-            _creator()
+            _creator(len(names))
             _remover(card)
 
 
@@ -57,8 +57,12 @@ def _chosen() -> None:
     session.put(corpus=st.session_state[CHOICE], refinement=None, change=None)
 
 
-def _creator() -> None:
-    with st.popover("New corpus", key="new_corpus", icon=":material/add:"):
+def _creator(known: int) -> None:
+    # A new key closes it once a corpus is made; it would lie over the place where files are dropped.
+    with (
+        st.container(key="new_corpus", width="content"),
+        st.popover("New corpus", key=f"new_corpus_{known}", icon=":material/add:"),
+    ):
         st.text_input("Name", key="new_corpus_name", max_chars=60, placeholder="support agent, March")
         st.button("Make it", key="new_corpus_make", type="primary", on_click=_create)
 
@@ -66,6 +70,7 @@ def _creator() -> None:
 def _create() -> None:
     if name := create(st.session_state.get("new_corpus_name") or ""):
         session.put(corpus=name, refinement=None, change=None, view="traces")
+        st.session_state["new_corpus_name"] = ""
         cards.notice("done", f"The corpus “{name}” is there. Add traces to it below.")
 
 

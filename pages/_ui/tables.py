@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 GENERATION = "table_generation"
 NEEDED = "--columns"
 """How the reason of a rejected table speaks of what is missing."""
+CHOOSE = (
+    "Choose the column with the answers or words, and one that says who speaks, names the tool or is the request. "
+    "Where a run has several rows, also the one that names the run. Or only the one that holds the whole run as JSON."
+)
 
 
 def draw(name: str) -> None:
@@ -35,7 +39,7 @@ def draw(name: str) -> None:
 
 
 def _mapping(name: str, given: Any) -> None:
-    from refiner.columns import WORDS
+    from refiner.columns import WORDS, are_enough
     from refiner.views import Upload
 
     guess = session.workspace().look_at_table(Upload(given.name, given))
@@ -55,6 +59,9 @@ def _mapping(name: str, given: Any) -> None:
             )
         if found:
             chosen[field] = found
+    if not are_enough(chosen):
+        cards.card("say", CHOOSE)
+        return
     view = session.workspace().look_at_table(Upload(given.name, given), chosen)
     if view.problem:
         cards.card("warn", view.problem.partition("; say so")[0])

@@ -119,7 +119,7 @@ def _attach(name: str, given: Any) -> None:
 
 def _counts(one: IngestReport) -> None:
     if not (one.accepted or one.duplicates or one.grown or one.labels or one.conflicts):
-        cards.card("error", "None of these files holds a trace or a label that can be read. The rows below say why.")
+        cards.card("error", "Nothing could be taken from these files. The rows below say why, and what to do.")
         return
     if one.duplicates and not (one.accepted or one.grown or one.conflicts):
         cards.card(
