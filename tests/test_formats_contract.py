@@ -7,6 +7,7 @@ import json
 import random
 import re
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ from hypothesis import strategies as st
 from refiner import codec, ingest, registry
 from refiner.errors import FormatError
 from refiner.ports import Source
+from refiner.resources import ROOT
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
 
+README = ROOT / "README.md"
+INDENTED = re.compile(r"    |\n").match
 NAMES = sorted(SAMPLES)
 JSON_NAMES = sorted(set(SAMPLES) - AS_TEXT)
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
@@ -59,6 +63,21 @@ def check(items: list[Any]) -> None:
 
 def test_every_format_has_a_sample() -> None:
     assert sorted(BY_NAME) == NAMES
+
+
+def test_the_format_that_the_readme_shows_is_a_whole_one() -> None:
+    shown = README.read_text(encoding="utf-8").partition("A whole one, `mine.py`:\n\n")[2]
+    code = "".join(line.removeprefix("    ") for line in takewhile(INDENTED, shown.splitlines(keepends=True)))
+    made: dict[str, Any] = {}
+    exec(compile(code, "mine.py", "exec"), made)  # the code that a reader of the README pastes
+    assert len(code.splitlines()) < 40
+    one = {"id": "a", "goal": "Count", "ok": False, "my_steps": [{"tool": "look", "arguments": "{}", "result": "x"}]}
+    data = format_samples.lines(one, {**one, "id": "b", "my_steps": 7}, {"id": ""})
+    items = list(made["FORMAT"].parse(io.BytesIO(data), Source("corpus", "given.dat")))
+    check(items)
+    assert made["FORMAT"].sniff(data) == 1.0 and [span.name for span in items[0].spans] == ["user", "look"]
+    assert [item.status for item in items if isinstance(item, Outcome)] == ["fail", "fail"]
+    assert isinstance(items[-1], BadRecord) and items[-1].line == 3
 
 
 @pytest.mark.parametrize("name", NAMES)
