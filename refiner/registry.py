@@ -90,4 +90,4 @@ def advice(recognised: str) -> str:
 
 def goes_with_runs(recognised: str | None) -> bool:
     """Whether what was recognised lies beside runs as a matter of course, so that leaving it out loses nothing."""
-    return recognised is not None and recognised == importlib.import_module("refiner.formats._foreign").OF_A_JOB
+    return recognised in importlib.import_module("refiner.formats._foreign").WITH_RUNS

@@ -34,7 +34,7 @@ TRACES: dict[str, dict[str, int]] = {
 OUTCOMES: dict[str, dict[str, int]] = {
     "docent": {"pass": 10, "fail": 8},
     "inspect_ai": {"pass": 21, "fail": 9},
-    "invariant": {"pass": 3, "fail": 1, "unknown": 1},
+    "invariant": {"pass": 4, "fail": 1, "unknown": 1},
     "langfuse": {"pass": 1, "fail": 1},
     "openhands": {"pass": 2},
     "react": {"pass": 449, "fail": 511, "unknown": 40},
@@ -46,7 +46,6 @@ OUTCOMES: dict[str, dict[str, int]] = {
 UNUSABLE = {
     "claude-code": 5,
     "inspect_ai": 3,
-    "mini-swe-agent": 1,
     "otel-genai": 5,
     "reflexion": 18,
     "toolbench": 1,

@@ -137,6 +137,7 @@ def test_a_dialogue_in_one_text_is_cut_into_turns() -> None:
         ({"reward": 0.63}, "fail", 0.63),
         ({"success": False}, "fail", None),
         ({"metadata": {"success": True}}, "pass", None),
+        ({"metadata": {}, "extra_metadata": {"success": False}}, "fail", None),
         ({"resolved": None, "feedback": "x"}, "unknown", None),
         ({"outcome": "infrastructure"}, "infrastructure", None),
     ],
@@ -150,6 +151,30 @@ def test_without_an_outcome_nothing_is_said_and_a_bad_one_costs_no_trace() -> No
     assert [type(item) for item in parse(lines({"messages": HELLO, "resolved": None}))] == [Trace]
     trace, bad = parse(lines({"messages": HELLO}, {"messages": HELLO, "reward": 7}))[1:]
     assert isinstance(trace, Trace) and bad.line == 2 and "its outcome is not" in bad.reason
+
+
+@pytest.mark.parametrize(
+    ("beside", "model", "tokens"),
+    [
+        ({"model": "m-1", "usage": {"prompt_tokens": 7, "completion_tokens": 2}}, "m-1", ("7", "2")),
+        ({"metadata": {"model": "m-2"}}, "m-2", (None, None)),
+        ({"extra_metadata": {"model_name": "m-3", "kind": "x"}}, "m-3", (None, None)),
+        ({"usage": {"prompt_tokens": None}}, None, (None, None)),
+    ],
+)
+def test_model_and_tokens_stand_beside_the_messages_or_in_the_metadata(
+    beside: dict[str, Any], model: str | None, tokens: tuple[str | None, str | None]
+) -> None:
+    (trace,) = traces(lines({"messages": HELLO, **beside}))
+    assert trace.model == model
+    assert (trace.meta.get("input_tokens"), trace.meta.get("output_tokens")) == tokens
+
+
+def test_tokens_of_replies_are_added_up_unless_the_record_states_the_sum() -> None:
+    replies = [said(content=f"{count}", model="m", usage={"prompt_tokens": count}) for count in (3, 4)]
+    added, stated = traces(lines([HELLO[0], *replies], {"messages": replies, "usage": {"prompt_tokens": 9}}))
+    assert (added.model, added.meta["input_tokens"]) == ("m", "7")
+    assert (stated.model, stated.meta["input_tokens"]) == ("m", "9")
 
 
 def test_what_only_the_evaluator_knows_stays_out_of_the_trace() -> None:
@@ -203,7 +228,7 @@ def test_only_chats_are_recognised() -> None:
     [
         ("tau-bench/MockAirlineDomainEnv-few_shot.jsonl", 1, 19, (0, 0)),
         ("tau-bench/MockRetailDomainEnv-few_shot.jsonl", 1, 69, (0, 0)),
-        ("invariant", 12, 17, (3, 1)),
+        ("invariant", 12, 17, (4, 1)),
         ("webvoyager", 4, 4, (0, 0)),
     ],
 )

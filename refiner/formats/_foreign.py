@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from refiner.formats._values import objects
+from refiner.labels import holds_patches
 
 _Test = Callable[[dict[str, Any]], bool]
 
@@ -15,9 +16,13 @@ def _has(*keys: str) -> _Test:
 
 
 OF_A_JOB = "the summary or the settings of a Harbor job, whose trials are read one by one"
+PREDICTIONS = "a file of predictions for SWE-bench: patches that are yet to be graded, neither runs nor outcomes"
+WITH_RUNS = {OF_A_JOB, PREDICTIONS}
+"""What lies beside runs as a matter of course, so that leaving it out loses nothing."""
 _SIGNS: tuple[tuple[str, _Test], ...] = (
     (OF_A_JOB, _has("stats", "n_total_trials")),
     (OF_A_JOB, _has("jobs_dir", "n_attempts")),
+    (PREDICTIONS, holds_patches),
     ("an MLflow trace", lambda record: isinstance(record.get("data"), dict) and "spans" in record["data"]),
     ("a list of outcomes and reflections without steps (Reflexion)", _has("name", "memory", "is_success")),
 )
@@ -39,6 +44,7 @@ _BINARY: tuple[tuple[bytes, str], ...] = (
 )
 _TAR = slice(257, 262)
 _ADVICE = {
+    PREDICTIONS: "have them graded, and give the report of the grader as outcomes",
     UTF_16: "save it as UTF-8",
     DATABASE: "export its rows as JSON lines or CSV",
     ARCHIVE: "unpack it, or pack it as a zip",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from refiner.formats._common import scalar_id
@@ -21,11 +22,11 @@ _NAMES = {
 }
 
 
-def spent(messages: list[dict[str, Any]]) -> dict[str, str]:
+def spent(messages: Sequence[Any]) -> dict[str, str]:
     """What the messages used, by our names, and `cost_usd`. A message told twice counts once, as it was told last."""
     beside = {
         scalar_id(message.get("id")) or f"#{place}": usage
-        for place, message in enumerate(messages)
+        for place, message in enumerate(map(as_dict, messages))
         if (usage := next((as_dict(message[key]) for key in _BESIDE if as_dict(message.get(key))), None))
     }
     sums = {ours: sum(_first(one, theirs) for one in beside.values()) for ours, theirs in _NAMES.items()}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from refiner.formats._common import Item, json_text, lookup, scalar_id, text_of
+from refiner.formats._messages import as_dict
 from refiner.ids import content_key
 from refiner.jsontext import clean
 from refiner.labels import status_of
@@ -15,6 +16,8 @@ from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
 
 _IDS = ("trace_id", "id", "conversation_id", "session_id", "sessionId", "thread_id", "uuid")
 _OUTCOMES = ("outcome", "reward", "success", "is_success", "passed", "resolved", "is_correct", "win")
+_METADATA = ("metadata", "meta", "extra_metadata")
+_MODELS = ("model", "model_name", "modelId", "modelName")
 _EXPECTED = ("ground_truth", "expected", "expected_output", "reference", "target")
 _HIDDEN = {*_OUTCOMES, *_EXPECTED, "feedback", "annotations", "solution", "gold"}
 _SHORT = 200
@@ -37,13 +40,20 @@ def given_id(record: dict[str, Any]) -> str:
 def task_id(record: dict[str, Any], source: Source) -> str:
     """The task of a record: the field the caller named, else `task_id`, in the record or its metadata."""
     keys = (source.task_key, "task_id") if source.task_key else ("task_id",)
-    paths = [path for key in keys for path in (key, f"metadata.{key}")]
+    paths = [path for key in keys for path in (key, f"metadata.{key}", f"extra_metadata.{key}")]
     return next((found for path in paths if (found := scalar_id(lookup(record, path)))), "")
+
+
+def model_of(record: dict[str, Any], messages: Iterable[Any]) -> str | None:
+    """The model that the latest message names, else the record or its metadata."""
+    said = [one for one in messages if isinstance(one, dict)]
+    places = (*reversed(said), record, _metadata(record))
+    return next((found for one in places for key in _MODELS if (found := scalar_id(one.get(key)))), None)
 
 
 def small_facts(record: dict[str, Any]) -> dict[str, str]:
     """The short values beside the messages, without what tells the outcome or what was expected."""
-    facts = {**_metadata(record), **{key: value for key, value in record.items() if key not in ("metadata", "meta")}}
+    facts = {**_metadata(record), **{key: value for key, value in record.items() if key not in _METADATA}}
     kept = {key: value for key, value in facts.items() if key not in _HIDDEN and _is_short(value)}
     return {clean(key): clean(value) if isinstance(value, str) else json_text(value) for key, value in kept.items()}
 
@@ -65,8 +75,8 @@ def statements(record: dict[str, Any], trace: Trace, source: Source) -> Iterator
 
 
 def _metadata(record: dict[str, Any]) -> dict[str, Any]:
-    found = (record.get(key) for key in ("metadata", "meta"))
-    return next((inner for inner in found if isinstance(inner, dict)), {})
+    """All that stands under the names of metadata; of one key the first of them counts."""
+    return {key: value for name in reversed(_METADATA) for key, value in as_dict(record.get(name)).items()}
 
 
 def _annotations(value: Any) -> str:

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 
 from refiner.formats import _foreign, _messages, _stated
 from refiner.formats._common import Item
+from refiner.formats._generic_usage import spent
 from refiner.formats._steps import Steps, opening
 from refiner.formats._values import sampled, shallow, values
-from refiner.jsontext import clean
 from refiner.ports import Source
 from refiner.types import BadRecord, Trace
 
@@ -104,7 +104,7 @@ class _Reading:
         if not spans:
             yield BadRecord(self.source.path, line, "not one of the `messages` has any words or calls")
             return
-        task_id, model = _stated.task_id(record, self.source), record.get("model")
+        task_id = _stated.task_id(record, self.source)
         trace = Trace(
             corpus=self.source.corpus,
             external_id=external_id,
@@ -113,9 +113,9 @@ class _Reading:
             task_id=task_id,
             task_id_origin="file" if task_id else "none",
             spans=spans,
-            model=clean(model) if isinstance(model, str) and model else None,
+            model=_stated.model_of(record, record["messages"]),
             source=f"{self.source.path}:{line}",
-            meta=_stated.small_facts(record),
+            meta={**_stated.small_facts(record), **(spent([record]) or spent(record["messages"]))},
         )
         yield trace
         for item in _stated.statements(record, trace, self.source):

@@ -11,18 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 from refiner.formats import _foreign, _messages, _stated
-from refiner.formats._common import Item, scalar_id, utc_time
+from refiner.formats._common import Item, utc_time
 from refiner.formats._generic_usage import spent
 from refiner.formats._generic_walk import conversation, ending, said_in, spoken
 from refiner.formats._steps import Steps, opening
 from refiner.formats._values import sampled, shallow, values
-from refiner.jsontext import clean
 from refiner.ports import Source
 from refiner.types import BadRecord, Trace
 
 _BARELY = 0.5
 _SESSION = "session"
-_MODELS = ("model", "model_name", "modelId", "modelName")
 
 
 class Generic:
@@ -122,15 +120,10 @@ class _Reading:
             task_id=task_id,
             task_id_origin="file" if task_id else "none",
             spans=spans,
-            model=_model([record, *messages]),
+            model=_stated.model_of(record, messages),
             source=f"{self.source.path}:{line}",
-            meta={**_stated.small_facts(record), **spent(messages), "read_as": FORMAT.name},
+            meta={**_stated.small_facts(record), **(spent([record]) or spent(messages)), "read_as": FORMAT.name},
         )
         yield trace
         for item in _stated.statements(record, trace, self.source):
             yield BadRecord(item.path, line, item.reason) if isinstance(item, BadRecord) else item
-
-
-def _model(records: list[dict[str, Any]]) -> str | None:
-    names = (scalar_id(record.get(key)) for record in reversed(records) for key in _MODELS)
-    return next((clean(name) for name in names if name), None)

@@ -2,6 +2,7 @@
 
 from refiner.labels._files import LabelFile, load_feedback
 from refiner.labels._joining import Attached, LabelReport, attach, effective, names_of
+from refiner.labels._results import holds_patches
 from refiner.labels._scores import SCORES, ScoreRange, by_score, score_ranges, scores_of
 from refiner.labels._sources import load_rewards, looks_like_labels
 from refiner.labels._suggested import SignKind, Suggestion, accepted, suggest, suggested
@@ -20,6 +21,7 @@ __all__ = [
     "attach",
     "by_score",
     "effective",
+    "holds_patches",
     "load_feedback",
     "load_rewards",
     "looks_like_labels",

@@ -17,6 +17,7 @@ _LISTS: tuple[tuple[Status, tuple[str, ...]], ...] = (
 _EVALUATED = ("completed_ids", "applied", "with_logs")
 """Where no list says `unresolved`, an instance of these that is not resolved is one that failed."""
 _REPORT = ("resolved", "tests_status", "patch_exists", "patch_successfully_applied")
+_GRADED = {"resolved", "history", "trajectory", "messages", "test_result"}
 _SUITES = ("FAIL_TO_PASS", "PASS_TO_PASS")
 MOST_TESTS = 50
 """Failing tests that a feedback text names."""
@@ -39,6 +40,11 @@ def are_lists(record: dict[str, Any]) -> bool:
 def are_reports(record: dict[str, Any]) -> bool:
     """Whether an object holds one report an instance, under the instance's id."""
     return bool(record) and all(_is_report(value) for value in record.values())
+
+
+def holds_patches(record: dict[str, Any]) -> bool:
+    """Whether an object is a prediction that an evaluation has yet to grade, or holds one an instance under its id."""
+    return _is_prediction(record) or (bool(record) and all(map(_is_prediction, record.values())))
 
 
 def endings(record: dict[str, Any]) -> Iterator[Ending]:
@@ -70,6 +76,10 @@ def failing_lines(names: list[str]) -> list[str]:
 def _ids(record: dict[str, Any], key: str) -> list[Any]:
     found = record.get(key)
     return found if isinstance(found, list) else []
+
+
+def _is_prediction(value: Any) -> bool:
+    return isinstance(value, dict) and {"instance_id", "model_patch"} <= value.keys() and not _GRADED & value.keys()
 
 
 def _is_report(value: Any) -> bool:
