@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from refiner import columns, ingest, labels
+from refiner import columns, ingest, labels, registry
 from refiner.config import RefineConfig
 from refiner.errors import LabelError
 from refiner.file_reports import skipped_words
@@ -104,8 +105,22 @@ def side_files(
     given = None
     if rewards:
         below, names = threshold.lower_is_better, labels.names_of(tasks) | (copies or {}).keys()
-        given = labels.load_rewards(rewards, pass_at=threshold.pass_at, lower_is_better=below, names=names)
-    texts = labels.load_feedback(feedback) if feedback else None
+        with explained(rewards):
+            given = labels.load_rewards(rewards, pass_at=threshold.pass_at, lower_is_better=below, names=names)
+    texts = None
+    if feedback:
+        with explained(feedback):
+            texts = labels.load_feedback(feedback)
     attached = labels.attach(corpus, tasks, given, texts, tasks=tasks, copies=copies)
     rejected = tuple(f"{one.path}:{one.line}: {one.reason}" for one in given.rejected) if given else ()
     return attached.outcomes, (*attached.report.sentences(), *rejected)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Says of a label file that cannot be read what it is instead, where that is known."""
+    try:
+        yield
+    except LabelError as error:
+        known = registry.described(path)
+        raise LabelError(f"{error}; it {known}" if known else str(error)) from error

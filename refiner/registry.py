@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refiner.config import RefineConfig
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from refiner.transports import Transport
 
 SURE_ENOUGH = 0.5
+_HEAD, _GZIP = 1 << 16, b"\x1f\x8b"
 
 
 def _listed(package: str, attribute: str) -> list[Any]:
@@ -86,6 +88,20 @@ def recognise(head: bytes) -> str | None:
 def advice(recognised: str) -> str:
     """What to do with a file that was recognised, as the end of a sentence ("; save it as UTF-8"), or nothing."""
     return str(importlib.import_module("refiner.formats._foreign").advice(recognised))
+
+
+def described(path: Path) -> str:
+    """What the beginning of a file shows it to be, with what to do, as the end of "it ..."; empty when unknown."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_HEAD)
+    except OSError:
+        return ""
+    if head.startswith(_GZIP):
+        return "is packed (gzip): unpack it first"
+    if known := detect(head):
+        return f"reads like traces ({known.name}): give it as traces"
+    return f"is {found}{advice(found)}" if (found := recognise(head)) else ""
 
 
 def goes_with_runs(recognised: str | None) -> bool:

@@ -72,7 +72,11 @@ def test_threshold_and_direction(written: Any) -> None:
         ("trace_id,outcome\na,nan", ['"a"', "line 2"]),
         ("trace_id,outcome\na,pass\na,fail", ['"a"', "line 2", "line 3"]),
         ("trace_id,outcome\na,great\n", ["no outcome", "great"]),
-        ("name,value\na,1", ["something else", "header trace_id,outcome"]),
+        ("name,value\na,1", ["first line (name, value) has no column that names the trace", "header trace_id,outcome"]),
+        ("id;words\na;1", ["no column that names the outcome"]),
+        ("only words", ["something else", "header trace_id,outcome"]),
+        ('{"id": "a", "words": "x"}\n{"id": "b", "words": "y"}', ["wanted is", '{"trace_id", "outcome"}']),
+        ('[{"id": "a", "words": "x"}]', ["line 1: no outcome", "JSON map"]),
         ('{"trace_id": "a", "outcome": 3}\n', ['"a"', "line 1"]),
     ],
 )
@@ -140,6 +144,24 @@ def test_json_lines_and_a_list_of_rows(written: Any) -> None:
     for text in ("\n".join(map(json.dumps, rows)), json.dumps(rows), json.dumps(rows, indent=1)):
         loaded = labels.load_rewards(written(text))
         assert (loaded.statuses, loaded.feedback) == (expected, {"a": "good", "d": "odd"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task_id,success\na,true\nb,no",
+        "session_id;passed;status\na;Yes;done\nb;0;done",
+        "run_id\tis_correct\na\tcorrect\nb\tincorrect",
+        '{"id": "a", "status": "completed", "resolved": true}\n{"id": "b", "status": "completed", "resolved": false}',
+        "trace_id,score\na,0.9\nb,0.2",
+        "trace_id,outcome\na,Passed\nb,unresolved",
+    ],
+)
+def test_columns_and_words_that_other_tools_use(written: Any, text: str) -> None:
+    assert {name: status for name, (status, _) in statuses(written(text), pass_at=0.9).items()} == {
+        "a": "pass",
+        "b": "fail",
+    }
 
 
 def test_bad_json_lines_are_rejected_and_the_others_kept(written: Any) -> None:

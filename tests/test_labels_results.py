@@ -56,11 +56,15 @@ def words(loaded: labels.LabelFile) -> dict[str, str]:
             {"a": "pass", "b": "pass", "7": "fail", "d": "infrastructure"},
         ),
         (
+            {"resolved": ["a"], "with_logs": ["a", "b", "c"], "install_fail": ["b"], "reset_failed": [], "no_logs": []},
+            {"a": "pass", "b": "infrastructure", "c": "fail"},
+        ),
+        (
             {"generated": ["a", "b", "c"], "applied": ["a", "b"], "no_generation": ["c"], "resolved": ["a"]},
             {"a": "pass", "b": "fail", "c": "fail"},
         ),
     ],
-    ids=["names ending in _ids", "plain names", "without a list of the unresolved"],
+    ids=["names ending in _ids", "plain names", "not set up", "without a list of the unresolved"],
 )
 def test_lists_of_ids_say_how_each_instance_ended(tmp_path: Path, record: dict[str, Any], expected: Any) -> None:
     assert words(labels.load_rewards(put(tmp_path / "results.json", record))) == expected
@@ -91,6 +95,37 @@ def test_a_report_an_instance_names_the_failing_tests(tmp_path: Path) -> None:
         "three": "No patch was given.",
         "four": "The patch could not be applied.",
     }
+
+
+def test_a_report_an_instance_may_say_no_more_than_whether_it_is_resolved(tmp_path: Path) -> None:
+    path = put(tmp_path / "report.json", {"one": {"resolved": True}, "two": {"resolved": False}})
+    assert words(labels.load_rewards(path)) == {"one": "pass", "two": "fail"}
+    lock = {"left-pad": {"version": "1.0.0", "resolved": "https://example.com/left-pad.tgz"}}
+    assert not labels.looks_like_labels(json.dumps(lock).encode())
+
+
+PREDICTION = {"instance_id": "r1", "model_name_or_path": "m", "model_patch": "diff --git"}
+SPANS = [{"name": "look", "output_text": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("preds.json", {"r1": PREDICTION}, "predictions for SWE-bench"),
+        ("preds.json", [PREDICTION], "give the report of the grader as outcomes"),
+        ("preds.jsonl", lines(PREDICTION).decode(), "yet to be graded, neither runs nor outcomes"),
+        ("all.json", {"trace_id": "r2", "spans": SPANS}, "it reads like traces (canonical): give it as traces"),
+        ("labels.csv.gz", "\x1f\x08", "something else; wanted is"),
+    ],
+)
+def test_a_wrong_file_of_outcomes_is_called_what_it_is(tmp_path: Path, name: str, content: Any, says: str) -> None:
+    traces = put(tmp_path / "traces.jsonl", lines({"trace_id": "r1", "spans": SPANS}).decode())
+    wrong = put(tmp_path / name, content)
+    said = refiner("convert", traces, "--rewards", wrong, "--out", tmp_path / "out")
+    assert said.code == 1 and says in said.err and str(wrong) in said.err
+    if name.startswith("preds"):
+        both = " ".join(refiner("inspect", tmp_path).out.split())
+        assert f"Not read: {name}: is a file of predictions for SWE-bench" in both and "Rejected" not in both
 
 
 def test_rows_of_instances_are_labels(tmp_path: Path) -> None:

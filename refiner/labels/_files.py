@@ -14,8 +14,11 @@ from refiner.jsontext import Row, clean, decode, kind_of, loads, pairs, rows, sa
 from refiner.labels._values import Threshold, status_of
 from refiner.types import BadRecord, Status
 
-_IDS = ("trace_id", "id", "instance_id")
-_OUTCOMES = ("outcome", "reward", "status", "resolved")
+_IDS = ("trace_id", "id", "instance_id", "session_id", "run_id", "task_id")
+_VERDICTS = ("outcome", "reward", "resolved", "success", "is_success", "passed", "correct", "is_correct")
+_OUTCOMES = (*_VERDICTS, "status", "score")
+"""From the plainest name to those that may mean something else."""
+_SHOWN = 80
 _REWARDS_WANTED = (
     'a JSON map {"trace_id": true, ...}, JSON lines {"trace_id", "outcome"} or CSV with the header trace_id,outcome'
 )
@@ -74,7 +77,9 @@ def load_table(path: Path, *, pass_at: float = 1.0, lower_is_better: bool = Fals
     text = _read(path, "outcomes", _REWARDS_WANTED)
     statuses, feedback, rejected = Once(path), Once(path), list[BadRecord]()
     strict = _is_map(text)
-    for entry in _map_entries(path, text) if strict else _row_entries(path, text, _OUTCOMES, _REWARDS_WANTED):
+    for entry in (
+        _map_entries(path, text, _REWARDS_WANTED) if strict else _row_entries(path, text, _OUTCOMES, _REWARDS_WANTED)
+    ):
         try:
             status = _status(path, entry, threshold, strict)
         except ValueError as error:
@@ -83,7 +88,7 @@ def load_table(path: Path, *, pass_at: float = 1.0, lower_is_better: bool = Fals
         statuses.add(entry, status, "outcomes")
         if isinstance(entry.feedback, str) and entry.feedback.strip():
             feedback.add(entry, clean(entry.feedback), "feedback")
-    _refuse_empty(path, statuses, rejected, "outcome")
+    _refuse_empty(path, statuses, rejected, "outcome", _REWARDS_WANTED)
     return LabelFile(statuses.values, feedback.values, tuple(rejected))
 
 
@@ -92,13 +97,17 @@ def load_feedback(path: Path) -> dict[str, str]:
     text = _read(path, "feedback", _FEEDBACK_WANTED)
     texts, rejected = Once(path), list[BadRecord]()
     is_map = _is_map(text)
-    for entry in _map_entries(path, text) if is_map else _row_entries(path, text, ("feedback",), _FEEDBACK_WANTED):
+    for entry in (
+        _map_entries(path, text, _FEEDBACK_WANTED)
+        if is_map
+        else _row_entries(path, text, ("feedback",), _FEEDBACK_WANTED)
+    ):
         given = entry.outcome if is_map else entry.feedback
         if entry.problem:
             rejected.append(BadRecord(path.name, entry.line, entry.problem))
         elif given is not None and (words := _feedback_text(path, entry, given)):
             texts.add(entry, words, "texts")
-    _refuse_empty(path, texts, rejected, "feedback")
+    _refuse_empty(path, texts, rejected, "feedback", _FEEDBACK_WANTED)
     return texts.values
 
 
@@ -140,11 +149,11 @@ def _rows(text: str) -> list[Row]:
     return list(rows(io.BytesIO(text.encode("utf-8", "replace"))))
 
 
-def _map_entries(path: Path, text: str) -> Iterator[_Entry]:
+def _map_entries(path: Path, text: str, wanted: str) -> Iterator[_Entry]:
     try:
         found = list(pairs(text))
     except ValueError as error:
-        raise LabelError(f"{path}: not a JSON map: {error}") from None
+        raise LabelError(f"{path}: not a JSON map: {error}; wanted is {wanted}") from None
     yield from (_Entry(pair.line, pair.key, pair.value) for pair in found)
 
 
@@ -156,7 +165,9 @@ def _row_entries(path: Path, text: str, columns: tuple[str, ...], wanted: str) -
     header, delimiter = _header(text.lstrip().split("\n", 1)[0]), _delimiter(text.lstrip().split("\n", 1)[0])
     places = _column(header, _IDS), _column(header, columns), _column(header, ("feedback",))
     if places[0] is None or places[1] is None:
-        raise LabelError(f"{path}: holds {_kind(text)}; wanted is {wanted}")
+        raise LabelError(
+            f"{path}: {_other(text, header, 'trace' if places[0] is None else columns[0])}; wanted is {wanted}"
+        )
     reader = csv.reader(io.StringIO(clean(text), newline=""), delimiter=delimiter)
     try:
         yield from _csv_entries(reader, len(header), places)
@@ -164,11 +175,15 @@ def _row_entries(path: Path, text: str, columns: tuple[str, ...], wanted: str) -
         raise LabelError(f"{path}: line {reader.line_num}: {error}") from None
 
 
-def _kind(text: str) -> str:
+def _other(text: str, header: list[str], missing: str) -> str:
+    """What a text is that holds no table with the columns it needs."""
     try:
-        return kind_of(loads(text.strip()))
+        return f"holds {kind_of(loads(text.strip()))}"
     except ValueError:
-        return "something else"
+        pass
+    if len(header) == 1 or not all(name.isprintable() for name in header):
+        return "holds something else"
+    return f"its first line ({', '.join(header)[:_SHOWN]}) has no column that names the {missing}"
 
 
 def _json_entry(line: int, record: dict[str, Any] | None, problem: str) -> _Entry:
@@ -177,8 +192,9 @@ def _json_entry(line: int, record: dict[str, Any] | None, problem: str) -> _Entr
     name = next((record[key] for key in _IDS if record.get(key) is not None), None)
     if isinstance(name, bool) or not isinstance(name, str | int | float) or name == "":
         return _Entry(line, "", problem="no trace_id")
-    outcome = next((record[key] for key in _OUTCOMES if key in record), None)
-    return _Entry(line, clean(str(name)).strip(), outcome, record.get("feedback"))
+    given = [record[key] for key in _OUTCOMES if key in record]
+    problem = "" if given or record.get("feedback") is not None else "no outcome"
+    return _Entry(line, clean(str(name)).strip(), given[0] if given else None, record.get("feedback"), problem)
 
 
 def _csv_entries(reader: Any, width: int, places: tuple[int | None, ...]) -> Iterator[_Entry]:
@@ -246,8 +262,8 @@ def _feedback_text(path: Path, entry: _Entry, given: Any) -> str:
     return clean(given) if given.strip() else ""
 
 
-def _refuse_empty(path: Path, found: Once, rejected: list[BadRecord], what: str) -> None:
+def _refuse_empty(path: Path, found: Once, rejected: list[BadRecord], what: str, wanted: str) -> None:
     if found.values:
         return
     because = f"; first problem: line {rejected[0].line}: {rejected[0].reason}" if rejected else ""
-    raise LabelError(f"{path}: holds no {what} for any trace{because}")
+    raise LabelError(f"{path}: holds no {what} for any trace{because}; wanted is {wanted}")

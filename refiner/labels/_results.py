@@ -11,12 +11,12 @@ from refiner.types import Status
 _LISTS: tuple[tuple[Status, tuple[str, ...]], ...] = (
     ("pass", ("resolved", "resolved_ids")),
     ("fail", ("unresolved", "unresolved_ids", "empty_patch", "empty_patch_ids", "no_generation")),
-    ("infrastructure", ("error", "error_ids")),
+    ("infrastructure", ("error", "error_ids", "install_fail", "reset_failed")),
     ("unknown", ("incomplete", "incomplete_ids", "no_logs")),
 )
 _EVALUATED = ("completed_ids", "applied", "with_logs")
 """Where no list says `unresolved`, an instance of these that is not resolved is one that failed."""
-_REPORT = ("resolved", "tests_status", "patch_exists", "patch_successfully_applied")
+_REPORT = ("tests_status", "patch_exists", "patch_successfully_applied")
 _GRADED = {"resolved", "history", "trajectory", "messages", "test_result"}
 _SUITES = ("FAIL_TO_PASS", "PASS_TO_PASS")
 MOST_TESTS = 50
@@ -83,7 +83,9 @@ def _is_prediction(value: Any) -> bool:
 
 
 def _is_report(value: Any) -> bool:
-    return isinstance(value, dict) and "resolved" in value and sum(key in value for key in _REPORT) > 1
+    if not isinstance(value, dict) or "resolved" not in value:
+        return False
+    return isinstance(value["resolved"], bool) or any(key in value for key in _REPORT)
 
 
 def _reported(report: dict[str, Any]) -> tuple[Status, str]:

@@ -30,6 +30,8 @@ def load_rewards(
     if path.is_dir():
         return _folder(path, pass_at, lower_is_better, names)
     found = _evaluation(path, names)
+    if found is None and _is_ungraded(path):
+        raise LabelError(f"{path}: holds no outcome for any trace")
     return load_table(path, pass_at=pass_at, lower_is_better=lower_is_better) if found is None else found
 
 
@@ -93,6 +95,14 @@ def _evaluation(path: Path, names: Collection[str]) -> LabelFile | None:
     if _tests.is_ctrf(record):
         return _reported(path, _tests.ctrf(record), names)
     return _gathered(path, _results.endings(record))
+
+
+def _is_ungraded(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return any(map(_results.holds_patches, sample(stream.read(HEAD))))
+    except OSError:
+        return False
 
 
 def _object(path: Path, data: bytes, kind: str) -> dict[str, Any]:

@@ -14,8 +14,8 @@ WORDS: dict[str, Status] = {
     "fail": "fail",
     "unknown": "unknown",
     "infrastructure": "infrastructure",
-    "true": "pass",
-    "false": "fail",
+    **dict.fromkeys(("true", "yes", "passed", "correct", "resolved"), "pass"),
+    **dict.fromkeys(("false", "no", "failed", "incorrect", "unresolved"), "fail"),
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from refiner import codec, folders, ingest, labels, registry, walking
+from refiner import codec, folders, ingest, intake, labels, registry, walking
 from refiner.errors import LabelError
 from refiner.file_reports import copied_words, skipped_words
 from refiner.labels import LabelFile
@@ -218,7 +218,8 @@ def _label_file(path: Path, reading: Reading, names: Collection[str]) -> tuple[L
     """Outcomes, or feedback texts where the file holds those. Raises LabelError with what is wrong."""
     try:
         below = reading.lower_is_better
-        return labels.load_rewards(path, pass_at=reading.pass_at, lower_is_better=below, names=names), None
+        with intake.explained(path):
+            return labels.load_rewards(path, pass_at=reading.pass_at, lower_is_better=below, names=names), None
     except LabelError as error:
         texts = _texts(path)
         if texts is None:
