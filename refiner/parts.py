@@ -12,6 +12,7 @@ from refiner.formats._common import unique_ids
 from refiner.formats._messages import parsed
 from refiner.formats._steps import opening
 from refiner.ids import canonical_json
+from refiner.repetition import numbers, time_of
 from refiner.types import Span, Trace
 
 IN_PARTS = frozenset({otel.FORMAT.name})
@@ -23,13 +24,13 @@ _ORIGINS = ("file", "text", "none")
 def together(one: Trace, other: Trace) -> Trace | None:
     """The run that two parts make, whichever comes first; None where steps without a time cannot be put in order.
 
-    A step of both (later parts repeat what a model was told before) is told once, at its earliest time. So are equal
-    words of one speaker, which two parts cannot tell from a repetition.
+    A step of both (later parts repeat what a model was told before) is told once, at its earliest time. Equal words of
+    a user are two steps where a reply lies between them (see `refiner.repetition`).
     """
     spans = (*one.spans, *other.spans)
     if one.format not in IN_PARTS or one.format != other.format or not all(span.started_at for span in spans):
         return None
-    first, second = sorted((one, other), key=lambda trace: (_at(trace.spans[0]), trace.revision))
+    first, second = sorted((one, other), key=lambda trace: (time_of(trace.spans[0]), trace.revision))
     joined = _numbered(_answered(sorted(_joined(first.spans, second.spans), key=_order)))
     named = min((first, second), key=lambda trace: _ORIGINS.index(trace.task_id_origin))
     return replace(
@@ -43,13 +44,8 @@ def together(one: Trace, other: Trace) -> Trace | None:
     )
 
 
-def _at(span: Span) -> str:
-    """The time as a text that sorts: "01.5Z" stands before "01Z" as it is written."""
-    return (span.started_at or "").removesuffix("Z")
-
-
 def _order(span: Span) -> tuple[str, int, str, str]:
-    return _at(span), span.ordinal, span.kind, span.output
+    return time_of(span), span.ordinal, span.kind, span.output
 
 
 def _is_made(span: Span) -> bool:
@@ -75,24 +71,26 @@ def _joined(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
     """Every step of both, a step of both once. A call may have been recorded under another id than it was told by."""
     held: dict[tuple[Any, ...], list[Span]] = {}
     recorded: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    asked = numbers(first, second)
     for part in (first, second):
         here: Counter[Any] = Counter()
-        for span in part:
+        for place, span in enumerate(part):
             facts = (*_call(span), span.started_at, span.ended_at)
             key = recorded.get(facts, _key(span)) if span.ended_at else _key(span)
             recorded.setdefault(facts, key)
+            number = asked.get(place, here[key]) if part is second else here[key]
             here[key] += 1
             same = held.setdefault(key, [])
-            if len(same) < here[key]:
-                same.append(span)
+            if number < len(same):
+                same[number] = _fuller(same[number], span)
             else:
-                same[here[key] - 1] = _fuller(same[here[key] - 1], span)
+                same.append(span)
     return [span for same in held.values() for span in same]
 
 
 def _fuller(one: Span, other: Span) -> Span:
     chosen = max((one, other), key=lambda span: (bool(span.output.strip()), bool(span.ended_at), span.output))
-    return replace(chosen, started_at=min((one, other), key=_at).started_at, input=one.input or other.input)
+    return replace(chosen, started_at=min((one, other), key=time_of).started_at, input=one.input or other.input)
 
 
 def _is_open(span: Span) -> bool:
@@ -113,7 +111,7 @@ def _answered(spans: list[Span]) -> list[Span]:
 
 
 def _answers(span: Span, told: Span) -> bool:
-    is_over = span.kind == "tool_call" and not _is_open(span) and _at(span) >= _at(told)
+    is_over = span.kind == "tool_call" and not _is_open(span) and time_of(span) >= time_of(told)
     return is_over and _call(span) == _call(told)
 
 

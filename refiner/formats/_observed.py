@@ -132,11 +132,27 @@ class _Draft:
 
 
 @dataclass(slots=True)
+class _History:
+    """What a model was given, as far as it was gone through."""
+
+    again: bool
+    """Whether it is a prompt that was answered before."""
+    counts: Counter[Any] = field(default_factory=Counter)
+    reply: int = -1
+    """The place in the run of the last reply or call that it holds."""
+
+
+@dataclass(slots=True)
 class Account:
-    """The run so far. A history is new only where it holds a thing more often than the run does."""
+    """The run so far. A history is new only where it holds a thing more often than the run does, where a user says a
+    thing behind a later reply than before, and where the same prompt without a history is given after it was answered.
+    """
 
     drafts: list[_Draft] = field(default_factory=list)
-    said: Counter[tuple[str, str]] = field(default_factory=Counter)
+    said: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    """The places of messages, by speaker and words."""
+    answered: dict[tuple[tuple[str, str], ...], str] = field(default_factory=dict)
+    """When the prompts without a history were answered, in words alone: a call of a tool ends no turn."""
     told: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     """The places of the calls that models told of, by what was called."""
 
@@ -144,42 +160,62 @@ class Account:
         if one.kind == "tool":
             self._run(one)
             return
-        here: Counter[Any] = Counter()
-        for span in _spans(one.heard):
-            self._remember(span, here, one.start)
-        for span in _spans(one.said):
+        given, gave = _spans(one.heard), _spans(one.said)
+        prompt = tuple((span.role, span.output) for span in given if span.role in ("system", "user"))
+        start, end, _ = one.order
+        is_prompt = bool(start and end) and len(prompt) == len(given) > 0
+        history = _History(is_prompt and self.answered.get(prompt, "~") <= start)
+        for span in given:
+            self._remember(span, history, one.start)
+        for span in gave:
             self._reply(span, one.end or one.start)
+        if is_prompt and gave and not one.error and all(span.kind == "message" for span in gave):
+            self.answered[prompt] = end
         if one.error:
             self._add(Span(0, one.id, "event", "model_error", output=one.error, error=one.error, started_at=one.end))
 
-    def _remember(self, span: Span, here: Counter[Any], at: str | None) -> None:
+    def _remember(self, span: Span, history: _History, at: str | None) -> None:
         """A step of a history: nothing where the run holds it already, save an observation that was missing."""
         span = replace(span, started_at=span.started_at or at)
         if span.kind == "tool_call":
             key = _key(span)
-            here[key] += 1
+            history.counts[key] += 1
             same = self.told.get(key, [])
-            if len(same) < here[key]:
+            if len(same) < history.counts[key]:
                 self._call(span)
             else:
-                self._fill(same[here[key] - 1], span)
+                self._fill(same[history.counts[key] - 1], span)
+            history.reply = max(history.reply, self.told[key][history.counts[key] - 1])
         elif span.kind == "message":
-            spoken = (span.role, span.output.strip())
-            here[spoken] += 1
-            if here[spoken] > self.said[spoken]:
-                self.said[spoken] += 1
-                self._add(span)
+            self._hear(span, history)
         else:
-            here["observation"] += 1
-            self._observe(span, here["observation"])
+            history.counts["observation"] += 1
+            self._observe(span, history.counts["observation"])
+
+    def _hear(self, span: Span, history: _History) -> None:
+        spoken = (span.role, span.output.strip())
+        history.counts[spoken] += 1
+        places = self.said.get(spoken, [])
+        is_held = history.counts[spoken] <= len(places)
+        if span.role == "user":
+            is_held = is_held and not history.again and places[-1] > history.reply
+        if not is_held:
+            self._say(span)
+        if span.role == "assistant":
+            history.reply = max(history.reply, self.said[spoken][history.counts[spoken] - 1])
+
+    def _say(self, span: Span) -> None:
+        self.said.setdefault((span.role, span.output.strip()), []).append(len(self.drafts))
+        self._add(span)
 
     def _reply(self, span: Span, at: str | None) -> None:
         span = replace(span, started_at=span.started_at or at)
         if span.kind == "tool_call":
             self._call(span)
-            return
-        self.said[span.role, span.output.strip()] += span.kind == "message"
-        self._add(span)
+        elif span.kind == "message":
+            self._say(span)
+        else:
+            self._add(span)
 
     def _call(self, span: Span) -> None:
         """A call that a model tells of; a tool may have recorded it already."""
