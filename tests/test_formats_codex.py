@@ -109,6 +109,12 @@ def test_what_the_tool_says_in_the_users_name_is_no_goal(wrapper: str) -> None:
     ("given", "text", "error"),
     [
         ('{"output": "ok", "metadata": {"exit_code": 0, "duration_seconds": 1}}', "ok", None),
+        (
+            "Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 2\nOriginal token count: 1\nOutput:\nboom",
+            "Chunk ID: a1\nWall time: 0.1 seconds\nProcess exited with code 2\nOriginal token count: 1\nOutput:\nboom",
+            "boom",
+        ),
+        ("Process exited with code 0\nOutput:\nfine", "Process exited with code 0\nOutput:\nfine", None),
         ('{"output": "", "metadata": {"exit_code": 3}}', "", "exit code 3"),
         ("Exit code: 1\nWall time: 0 seconds\nOutput:\nno such file", None, "no such file"),
         ("Exit code: 0\nWall time: 0 seconds\nOutput:\nError codes: none", None, None),
@@ -196,6 +202,27 @@ def test_the_events_of_exec() -> None:
         ("file_change", '{"changes": [{"path": "a", "kind": "update"}]}', "", None),
         ("assistant", "", "Done", None),
     ]
+
+
+def test_a_call_of_exec_stands_where_it_began_and_one_that_was_cut_off_is_not_lost() -> None:
+    def told(kind: str, name: str, **more: Any) -> dict[str, Any]:
+        item = {"id": name, "type": "command_execution", "command": f"make {name}", **more}
+        return {"type": f"item.{kind}", "item": item}
+
+    ended = told("completed", "b", aggregated_output="built", exit_code=0)
+    events = [{"type": "thread.started", "thread_id": "t"}, told("started", "a"), told("started", "b"), ended]
+    (trace,) = parse(lines(*events))
+    assert [(span.span_id, span.input, span.output) for span in trace.spans] == [
+        ("a", '{"command": "make a"}', ""),
+        ("b", '{"command": "make b"}', "built"),
+    ]
+
+
+def test_a_rollout_without_its_first_line_is_known_by_the_name_of_its_file() -> None:
+    name = "019b06aa-d59e-79a1-8d46-96c7c5dd63cb"
+    source = Source("corpus", f"2026/01/01/rollout-2026-01-01T10-00-00-{name}.jsonl")
+    (trace,) = FORMAT.parse(io.BytesIO(lines(item(1, **message("user", "Go")))), source)
+    assert isinstance(trace, Trace) and trace.external_id == name
 
 
 def test_a_turn_that_fails_is_infrastructure_unless_a_later_one_ends_well() -> None:

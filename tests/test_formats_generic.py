@@ -109,6 +109,14 @@ def test_errors_and_tokens_of_gemini_cli() -> None:
     assert used.items() <= trace.meta.items() and "cost_usd" not in trace.meta
 
 
+def test_a_failed_call_of_gemini_cli_names_its_error() -> None:
+    failed = [{"functionResponse": {"id": "r", "name": "read", "response": {"error": "File not found"}}}]
+    call = {"id": "r", "name": "read", "args": {"path": "a"}, "result": failed, "status": "error"}
+    said = [{"type": "user", "content": "Read a"}, {"type": "gemini", "content": "", "toolCalls": [call]}]
+    span = one({"sessionId": "g", "projectHash": "x", "messages": said}).spans[-1]
+    assert (span.output, span.error) == ("File not found", "File not found")
+
+
 def test_an_error_alone_is_no_conversation() -> None:
     (bad,) = parse(lines({"sessionId": "g", "projectHash": "x", "messages": [{"type": "error", "content": "Quota"}]}))
     assert isinstance(bad, BadRecord)

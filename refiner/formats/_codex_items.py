@@ -15,7 +15,9 @@ _WRAPPERS = (
     *("<user_instructions", "<environment_context", "<permissions", "<turn_aborted", "<user_shell_command"),
     *("<skill", "<collaboration_mode", "<subagent_notification", "<INSTRUCTIONS", "# AGENTS.md instructions"),
 )
-_EXIT = re.compile(r"Exit code: (-?\d{1,9})\n")
+_EXIT = re.compile(
+    r"(?:Exit code: |(?:Chunk ID: \S+\n)?(?:Wall time: [\d.]+ seconds\n)?Process exited with code )(-?\d{1,9})\n"
+)
 _CALLS = {"function_call", "custom_tool_call", "local_shell_call", "web_search_call"}
 _OUTPUTS = {"function_call_output", "custom_tool_call_output", "local_shell_call_output"}
 

@@ -71,7 +71,8 @@ def add_call(steps: Steps, call: Any, at: str | None = None) -> None:
     steps.call(name, arguments_text(first(inner, _ARGUMENTS)), call_id, utc_time(call.get("timestamp")) or at)
     result = first(call, _RESULTS)
     if result is not None:
-        steps.answer(result_text(result), call_id, name, error=stated_error(call, result))
+        text = result_text(result)
+        steps.answer(text, call_id, name, error=stated_error(call, text))
 
 
 def arguments_text(arguments: Any) -> str:
@@ -162,7 +163,8 @@ def _unwrapped(blocks: list[Any]) -> Iterator[str]:
     for block in blocks:
         response = block.get("functionResponse") if isinstance(block, dict) else None
         if isinstance(response, dict):
-            yield result_text(response.get("response"))
+            said = response.get("response")
+            yield result_text(said["error"] if isinstance(said, dict) and set(said) == {"error"} else said)
 
 
 def _legacy(call: Any) -> list[dict[str, Any]]:

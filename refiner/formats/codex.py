@@ -5,6 +5,7 @@ Events that repeat what items say are read for tokens and failures alone; encryp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -22,6 +23,7 @@ from refiner.types import BadRecord, Outcome, Trace
 
 _WRAPPED = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _BARE = {"message", "function_call", "function_call_output", "reasoning", "custom_tool_call", "local_shell_call"}
+_ROLLOUT = re.compile(r"rollout-[\dT-]+-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.\w+$")
 _USAGE = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
@@ -95,6 +97,8 @@ class _Session:
     model: str = ""
     usage: dict[str, Any] = field(default_factory=dict)
     failure: str = ""
+    begun: set[str] = field(default_factory=set)
+    """The calls of `codex exec --json` that have not ended, by id."""
 
     def take(self, record: dict[str, Any]) -> None:
         at, kind, payload = (
@@ -156,7 +160,7 @@ class _Session:
             self.failure = text if kind == "turn.failed" else self.failure
             self.steps.event("error", text, error=first_line(text))
         else:
-            _codex_events.add_event(self.steps, record)
+            _codex_events.add_event(self.steps, record, self.begun)
 
     def items(self, source: Source) -> Iterator[Item]:
         spans = self.steps.spans()
@@ -166,7 +170,7 @@ class _Session:
         counts = {ours: scalar_id(self.usage.get(theirs)) for theirs, ours in _USAGE.items()}
         trace = Trace(
             corpus=source.corpus,
-            external_id=self.id or source.path,
+            external_id=self.id or _named(source.path),
             format=FORMAT.name,
             task=self.goal,
             task_id="",
@@ -179,6 +183,12 @@ class _Session:
         yield trace
         if self.failure:
             yield Outcome(trace.id, "infrastructure")
+
+
+def _named(path: str) -> str:
+    """The id of a session that does not say it: the one in the name of its file, else its path."""
+    found = _ROLLOUT.search(path)
+    return found.group(1) if found else path
 
 
 def _summed(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
