@@ -196,7 +196,9 @@ def test_the_command_lists_and_takes_them_by_kind(desk: Workspace, tmp_path: Pat
     place = ("--corpus", "own", "--db", tmp_path / "w.duckdb")
     said = refiner("labels", "suggest", *place)
     assert said.code == 0 and "No, that's wrong, it still fails." in said.out and "Nothing counts yet." in said.out
-    assert refiner("labels", "dismiss", "approval", *place).out == "1 suggestions dismissed.\n"
+    assert refiner("labels", "dismiss", "approval", *place).out == "1 suggestion dismissed.\n"
+    strange = refiner("labels", "accept", "approval", *place)
+    assert strange.code != 0 and "no open suggestion is of the kind approval; there are correction" in strange.err
     assert refiner("labels", "accept", "correction", *place).out == "2 traces labelled.\n"
     assert json.loads(refiner("labels", "suggest", "--json", *place).out) == []
     said = refiner("labels", "accept", *place)

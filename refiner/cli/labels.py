@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from refiner.cli.app import DATABASE
 from refiner.cli.console import safe, table
 from refiner.errors import UsageError
+from refiner.reporting.markup import plural
 
 if TYPE_CHECKING:
     from refiner.views import SuggestionRow
@@ -36,17 +38,26 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.action == "suggest":
             desk.suggest_labels(arguments.corpus)
-        rows = [one for one in desk.suggestions(arguments.corpus) if one.kind in (arguments.kinds or [one.kind])]
+        rows = _of_kinds(desk.suggestions(arguments.corpus), arguments.kinds)
         chosen = [row.trace_id for row in rows]
         if arguments.action == "accept":
-            print(f"{desk.accept_suggestions(arguments.corpus, chosen)} traces labelled.")
+            print(f"{plural(desk.accept_suggestions(arguments.corpus, chosen), 'trace')} labelled.")
         elif arguments.action == "dismiss":
-            print(f"{desk.dismiss_suggestions(arguments.corpus, chosen)} suggestions dismissed.")
+            print(f"{plural(desk.dismiss_suggestions(arguments.corpus, chosen), 'suggestion')} dismissed.")
         else:
             print(json.dumps([asdict(row) for row in rows], indent=2) if arguments.json else safe(as_text(rows)))
     finally:
         desk.close()
     return 0
+
+
+def _of_kinds(rows: Sequence[SuggestionRow], kinds: Sequence[str]) -> list[SuggestionRow]:
+    """The suggestions of these kinds, all without one. Raises UsageError for a kind that nothing is suggested by."""
+    there = sorted({row.kind for row in rows})
+    if strange := [kind for kind in kinds if kind not in there]:
+        listed = f"there are {', '.join(there)}" if there else "there is none; `refiner labels suggest` looks for signs"
+        raise UsageError(f"no open suggestion is of the kind {strange[0]}; {listed}")
+    return [row for row in rows if not kinds or row.kind in kinds]
 
 
 def as_text(rows: Sequence[SuggestionRow]) -> str:
@@ -55,4 +66,9 @@ def as_text(rows: Sequence[SuggestionRow]) -> str:
         return "No run without an outcome shows a sign of how it ended."
     cells = [(row.kind, row.status, row.external_id, row.reason) for row in sorted(rows, key=lambda row: row.kind)]
     text = table(("kind", "suggests", "trace", "because"), cells, (14, 14, 30, 60))
-    return f"{text}\n\nNothing counts yet. Accept a kind with `refiner labels accept KIND`, or one by one in the app."
+    kinds = Counter((row.kind, row.status) for row in rows)
+    summed = "; ".join(f"{kind}: {number:,} {status}" for (kind, status), number in sorted(kinds.items()))
+    todo = (
+        "Nothing counts yet. Accept a kind with `refiner labels accept KIND --corpus NAME`, or one by one in the app."
+    )
+    return f"{text}\n\n{summed}.\n{todo}"
