@@ -51,6 +51,16 @@ def test_the_golden_sample() -> None:
     assert notes == [EvaluatorNote(trace.id, "expected", text) for text in ("3", "three")]
 
 
+def test_tasks_and_models_of_one_run_are_other_traces() -> None:
+    header = inspect_header()
+    logs = [
+        {**header, "eval": {**header["eval"], "task_id": task, "model": model}, "samples": [inspect_sample(1, 1, "C")]}
+        for task, model in (("t1", "model-1"), ("t2", "model-1"), ("t3", "model-2"))
+    ]
+    found = [item for one in logs for item in parse(json.dumps(one).encode()) if isinstance(item, Trace)]
+    assert [trace.external_id for trace in found] == ["r1/t1/1/1", "r1/t2/1/1", "r1/t3/1/1"]
+
+
 def test_both_forms_of_a_log_say_the_same() -> None:
     samples = [inspect_sample(1, 1, "C"), inspect_sample(1, 2, "I")]
     forms = [parse(inspect_zip(*samples)), parse(inspect_json())]

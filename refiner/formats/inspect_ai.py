@@ -76,12 +76,11 @@ def _items(one: Logged, record: dict[str, Any], source: Source) -> Iterator[Item
         yield BadRecord(source.path, one.line, f"sample {scalar_id(record.get('id'))} holds no messages")
         return
     name, epoch = scalar_id(record.get("id")), scalar_id(record.get("epoch")) or "1"
-    run = scalar_id(spec.get("run_id")) or scalar_id(spec.get("eval_id")) or source.path
     chosen = scalar_id(lookup(record, source.task_key)) if source.task_key else ""
     task_id = chosen or "/".join(filter(None, (scalar_id(spec.get("task")), name))) if name or chosen else ""
     trace = Trace(
         corpus=source.corpus,
-        external_id=scalar_id(record.get("uuid")) or f"{run}/{name}/{epoch}",
+        external_id=scalar_id(record.get("uuid")) or f"{_run(spec, source)}/{name}/{epoch}",
         format=FORMAT.name,
         task=_goal(record) or opening(spans),
         task_id=task_id,
@@ -108,6 +107,12 @@ def _goal(record: dict[str, Any]) -> str:
         if isinstance(message, dict):
             _messages.add(steps, attach(message, record))
     return opening(steps.spans())
+
+
+def _run(spec: dict[str, Any], source: Source) -> str:
+    """What tells the samples of logs apart: one run may try several tasks, or one task with several models."""
+    run = scalar_id(spec.get("run_id")) or scalar_id(spec.get("eval_id")) or source.path
+    return "/".join(filter(None, (run, scalar_id(spec.get("task_id")))))
 
 
 def _meta(record: dict[str, Any], spec: dict[str, Any], epoch: str) -> dict[str, str]:
