@@ -95,7 +95,7 @@ def test_the_view_counts_what_counts(desk: Workspace) -> None:
     [
         (tiny(passing=0), "There is no passing trace"),
         (tiny(passing=6), "There is no failing trace"),
-        (tiny(passing=1), "Only 1 passing traces"),
+        (tiny(passing=1), "Only 1 passing trace"),
         (tiny(count=6, tasks=6), "No task was tried twice"),
         (tiny(), "feedback. A sentence for each failure is worth more than any setting"),
     ],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from refiner.config.settings import nearest
 from refiner.errors import ConfigError
+from refiner.reporting.markup import plural
 from refiner.types import Outcome
 from refiner.views import CorpusCard, CorpusView
 from refiner.workspace.digest import Digest, Digests
@@ -215,11 +216,13 @@ def _sides(counts: dict[str, int]) -> list[str]:
             )
         elif counts[status] < MIN_SIDE:
             found.append(
-                f"Only {counts[status]} {side} traces: a side with fewer than {MIN_SIDE} is left out. Add some."
+                f"Only {plural(counts[status], f'{side} trace')}: a side with fewer than {MIN_SIDE} is left out. "
+                "Add some."
             )
     unlabelled = counts["unknown"]
     if unlabelled:
-        found.append(f"{unlabelled} traces have no outcome and are not learned from; label them to use them.")
+        what = "1 trace has no outcome and is" if unlabelled == 1 else f"{unlabelled:,} traces have no outcome and are"
+        found.append(f"{what} not learned from; label what is to be used.")
     return found
 
 
@@ -228,7 +231,7 @@ def _tasks(digest: Digest) -> list[str]:
     guessed = sum(card.task_id_origin != "file" for card in digest.cards)
     if guessed:
         found.append(
-            f"The tasks of {guessed} traces are guessed from the request; a `task_id` in each record is better."
+            f"The tasks of {plural(guessed, 'trace')} are guessed from the request; a task_id in each record is better."
         )
     if not tried_twice(digest):
         found.append(
@@ -252,11 +255,11 @@ def _feedback(digest: Digest, counts: dict[str, int]) -> list[str]:
     missing = failures_without_feedback(digest)
     if not missing:
         return []
-    which = "None of the" if missing == counts["fail"] else f"{missing} of the"
+    which = "None of the" if missing == counts["fail"] else f"{missing:,} of the"
     verb = "has" if missing == counts["fail"] else "have no"
     return [
-        f"{which} {counts['fail']} failing traces {verb} feedback. A sentence for each failure is worth more than any "
-        "setting: add a feedback file, or a note by hand."
+        f"{which} {counts['fail']:,} failing traces {verb} feedback. A sentence for each failure is worth more than "
+        "any setting: add a feedback file, or a note by hand."
     ]
 
 
