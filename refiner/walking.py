@@ -107,7 +107,18 @@ def _walk(paths: Iterable[Path]) -> list[File]:
             if known is None or (file.named, file.name) > (known.named, known.name):
                 seen[file.path.resolve()] = file
     led = folders.led(file.path for file in seen.values())
-    return sorted((file for file in seen.values() if file.path not in led), key=_order)
+    return sorted(_told_apart([file for file in seen.values() if file.path not in led]), key=_order)
+
+
+def _told_apart(files: list[File]) -> Iterator[File]:
+    """The files; those of one name are named relative to the folder in which all of them lie."""
+    alike: dict[str, list[Path]] = {}
+    for file in files:
+        alike.setdefault(file.name, []).append(file.path.resolve())
+    for file in files:
+        paths = alike[file.name]
+        above = Path(os.path.commonpath(paths)) if len(paths) > 1 else None
+        yield file._replace(name=file.path.resolve().relative_to(above).as_posix()) if above else file
 
 
 def _inside(folder: Path) -> Iterator[Path]:

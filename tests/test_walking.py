@@ -119,3 +119,16 @@ def test_many_files_are_told_by_format_and_reason_with_counts_that_add_up(tmp_pa
     assert "The corpus holds 28 traces now: 1 passed, 1 failed, 26 without an outcome." in said
     again = refiner(*command, tmp_path / "runs").out
     assert "Nothing new: 28 traces read, and already there" in again
+
+
+def test_files_of_one_name_that_were_named_one_by_one_are_runs_of_their_own(tmp_path: Path) -> None:
+    said = [put(tmp_path / f"runs/{name}/chat.json", chat_of(name)) for name in ("one", "two")]
+    alone = put(tmp_path / "three/other.json", chat_of("three"))
+    loaded = ingest.load([*said, alone], corpus="c")
+    assert [trace.external_id for trace in loaded.traces] == ["one/chat.json", "other.json", "two/chat.json"]
+    folders = ingest.load([path.parent for path in said], corpus="c")
+    assert [report.path for report in folders.files] == ["one/chat.json", "two/chat.json"]
+
+
+def chat_of(words: str) -> bytes:
+    return json.dumps([{"role": "user", "content": words}, {"role": "assistant", "content": "yes"}]).encode()
