@@ -94,6 +94,17 @@ def test_purchases_have_their_score_and_unknown_without_one() -> None:
     assert (second.task, steps(second)[-1]) == ("i need a fern", ("click", "Buy Now", ""))
 
 
+def test_a_thought_that_was_cut_off_is_a_thought_and_a_refused_action_an_error() -> None:
+    cut = SHOP.replace("The first will do.]", "The first [of two] will do, as")
+    refused = cut.replace("[Back to Search]", "Invalid action!")
+    trace = parse(notebook(refused))[0]
+    assert steps(trace)[1:3] == [
+        ("search", "pot", "Invalid action!"),
+        ("thought", "", "The first [of two] will do, as"),
+    ]
+    assert [span.error for span in trace.spans] == [None, "Invalid action!", None, None]
+
+
 def test_a_notebook_without_episodes_is_reported() -> None:
     (bad,) = parse(notebook("Hello\n"))
     assert isinstance(bad, BadRecord) and "no episodes" in bad.reason
@@ -113,3 +124,5 @@ def test_the_real_notebooks(corpora: Path) -> None:
     assert kinds["WebShop.ipynb", "pass"] == 179 and kinds["WebShop.ipynb", "unknown"] == 40
     assert kinds["FEVER.ipynb", "pass"] + kinds["FEVER.ipynb", "fail"] == 500
     assert all(trace.task and len(trace.spans) > 1 for trace in loaded.traces)
+    calls = [span for trace in loaded.traces for span in trace.spans if span.kind == "tool_call"]
+    assert max(len(span.name) for span in calls) < 30 and sum(span.error is not None for span in calls) == 322

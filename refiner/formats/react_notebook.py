@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from refiner.formats import _messages
 from refiner.formats._building import build, records
 from refiner.formats._common import Item, scalar_id, text_of
+from refiner.formats._refusals import refused
 from refiner.formats._steps import Steps
 from refiner.formats._values import objects
 from refiner.labels import status_of
@@ -22,7 +23,8 @@ from refiner.types import BadRecord, EvaluatorNote, Outcome
 _ASKED = re.compile(r"^(\d+) (?:Claim|Question): (.*)$", re.MULTILINE)
 _SHOP = re.compile(r"^-{17}\n(\d+)\n(?=Action: reset)", re.MULTILINE)
 _STEP = re.compile(r"^(Thought|Action|Observation)(?: \d+)?: ?", re.MULTILINE)
-_ACTION = re.compile(r"([\w ]+)\[(.*)\]\s*", re.DOTALL)
+_ACTION = re.compile(r"([\w ]+)\[(.*?)(?:\]\s*)?", re.DOTALL)
+"""A thought of a model that was cut off has no closing bracket."""
 _RESULT = re.compile(r"^\{'steps': .*\}", re.MULTILINE)
 _RUNNING = re.compile(r"\n\d+(?: [\d.]+){2,}\n-{5,}\n*\Z")
 """The averages so far, which are printed after each episode."""
@@ -114,7 +116,7 @@ def _step(steps: Steps, word: str, said: str) -> str:
         return ""
     if word == "Observation":
         if steps.waiting:
-            steps.answer(said)
+            steps.answer(said, error=refused(said))
         elif not steps.drafts and (asked := _INSTRUCTION.search(said)):
             steps.say("user", asked[1].strip())
         return ""

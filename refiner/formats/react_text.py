@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from refiner.formats._common import Item, text_of
+from refiner.formats._refusals import refused
 from refiner.formats._steps import Steps
 from refiner.jsontext import decode
 from refiner.ports import Source
@@ -110,7 +111,7 @@ def _step(attempt: _Attempt, word: str, body: str) -> None:
     elif graded := _GRADED.match(body):
         attempt.verdict = f"{graded[1] or ''}CORRECT"
     else:
-        attempt.steps.answer(body)
+        attempt.steps.answer(body, error=refused(body))
 
 
 def _reflection(attempt: _Attempt, later: list[_Attempt]) -> str:
