@@ -31,7 +31,7 @@ _WANTED = (
     "JSON lines with `trace_id` and `spans`, tau-bench and tau2-bench results, chat lists of `role` and `content`, "
     "sessions of Claude Code or Codex, Inspect logs, Who&When records, Reflexion and ReAct logs and notebooks, "
     "trajectories of SWE-agent, mini-swe-agent and OpenHands, Langfuse and LangSmith traces, OpenTelemetry spans, "
-    "Harbor trials and ATIF trajectories, Terminal-Bench runs, SpreadsheetBench transcripts"
+    "Harbor trials and ATIF trajectories, Terminal-Bench runs, SpreadsheetBench transcripts, ToolBench answers"
 )
 
 Item = Trace | Outcome | EvaluatorNote | BadRecord

@@ -400,6 +400,28 @@ def mini_swe_agent() -> bytes:
     return lines(run("one", "Submitted"), run("two", "LimitsExceeded"))
 
 
+def toolbench_answer(win: bool, *kept: list[dict[str, Any]], tree: Any = None, **more: Any) -> dict[str, Any]:
+    generated = {"query": "Count the ferns", "total_tokens": 9, "query_count": 2, "finish_type": "give_up", **more}
+    generated |= {"train_messages": list(kept)} if kept else {}
+    return {"win": win, "tree": {"size": 3, "tree": tree or {"children": []}}, "answer_generation": generated}
+
+
+TOOLBENCH = [
+    {"role": "system", "content": "You have tools."},
+    {"role": "user", "content": f"\nCount the ferns\nBegin! {URI}"},
+    {"role": "assistant", "content": "", "function_call": {"name": "count", "arguments": '{"of": "palms"}'}},
+    {"role": "function", "name": "count", "content": '{"error": "No such \\"plant\\"\\nTry again", "response": ""}'},
+    {"role": "user", "content": "This is not the first try.", "valid": False},
+    {"role": "assistant", "content": "Ferns then.", "function_call": {"name": "count", "arguments": '{"of": "ferns"}'}},
+    {"role": "function", "name": "count", "content": '{"error": "", "response": "3"}'},
+    {"role": "assistant", "content": "", "function_call": {"name": "Finish", "arguments": '{"answer": "3"}'}},
+]
+
+
+def toolbench() -> bytes:
+    return lines(toolbench_answer(True, TOOLBENCH[:5], TOOLBENCH), toolbench_answer(False, TOOLBENCH[:4]))
+
+
 def who_and_when_record(name: str, **more: Any) -> dict[str, Any]:
     history = [
         {"role": "user", "name": "Fern_Expert", "content": f"Count the ferns. ![a fern]({URI})"},
@@ -560,6 +582,7 @@ SAMPLES: dict[str, bytes] = {
     "tau-bench": tau_bench(),
     "tau2-bench": tau2_bench(),
     "terminal-bench": terminal_bench(),
+    "toolbench": toolbench(),
     "who-and-when": who_and_when(),
 }
 """By the name of the format."""

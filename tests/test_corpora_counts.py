@@ -27,7 +27,7 @@ TRACES: dict[str, dict[str, int]] = {
     "swe-agent": {"swe-agent": 22},
     "tau-bench": {"chat": 88, "tau-bench": 200},
     "tau2-bench": {"tau2-bench": 114},
-    "toolbench": {"generic": 8},
+    "toolbench": {"toolbench": 9},
     "webvoyager": {"chat": 4},
     "who-and-when": {"who-and-when": 126},
 }
@@ -40,7 +40,7 @@ OUTCOMES: dict[str, dict[str, int]] = {
     "react": {"pass": 449, "fail": 511, "unknown": 40},
     "tau-bench": {"pass": 84, "fail": 116},
     "tau2-bench": {"pass": 96, "fail": 18},
-    "toolbench": {"pass": 6, "fail": 2},
+    "toolbench": {"pass": 6, "fail": 3},
     "who-and-when": {"fail": 126},
 }
 UNUSABLE = {
@@ -48,7 +48,6 @@ UNUSABLE = {
     "inspect_ai": 3,
     "otel-genai": 5,
     "reflexion": 18,
-    "toolbench": 1,
 }
 MOST_OF_THE_ALPHABET = 40
 BASE64 = re.compile(r"[A-Za-z0-9+/]{1000}")

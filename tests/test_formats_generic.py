@@ -13,7 +13,7 @@ from format_samples import generic, lines, steps
 from refiner import ingest, registry
 from refiner.formats.generic import FORMAT
 from refiner.ports import Source
-from refiner.types import BadRecord, Outcome, Span, Trace
+from refiner.types import BadRecord, Span, Trace
 
 
 def parse(data: bytes) -> list[Any]:
@@ -122,19 +122,6 @@ def test_an_error_alone_is_no_conversation() -> None:
     assert isinstance(bad, BadRecord)
 
 
-def test_an_answer_of_toolbench_is_its_longest_path_and_its_win() -> None:
-    path = [
-        {"role": "system", "content": "Rules"},
-        {"role": "user", "content": "Find it"},
-        {"role": "assistant", "content": "None", "function_call": "{'name': 'find', 'arguments': '{}'}"},
-        {"role": "function", "name": "find", "content": "here"},
-    ]
-    record = {"win": False, "tree": {"tree": {}}, "answer_generation": {"train_messages": [path[:2], path, path[:3]]}}
-    trace, outcome = parse(lines(record))
-    assert steps(trace)[2:] == [("find", "{}", "here")]
-    assert isinstance(outcome, Outcome) and outcome.status == "fail"
-
-
 def test_conversations_of_the_sharegpt_kind() -> None:
     said = [{"from": "human", "value": "Hello"}, {"from": "gpt", "value": "Hi"}]
     assert steps(one({"id": "a", "conversations": said})) == [("user", "", "Hello"), ("assistant", "", "Hi")]
@@ -184,12 +171,3 @@ def test_a_real_session_of_pi(corpora: Path) -> None:
     assert sum(span.name == "interruption" for span in trace.spans) == 21  # replies that the user stopped
     assert (trace.meta["output_tokens"], trace.meta["cost_usd"]) == ("83156", "30.330198")
     assert loaded.rejected == () and loaded.outcomes == ()
-
-
-@pytest.mark.corpora
-def test_real_answers_of_toolbench(corpora: Path) -> None:
-    loaded = ingest.load([corpora / "toolbench"], corpus="corpus")
-    assert len(loaded.traces) == 8
-    assert sorted(outcome.status for outcome in loaded.outcomes) == ["fail"] * 2 + ["pass"] * 6
-    assert [bad.reason for bad in loaded.rejected] == ["nothing in it looks like a conversation"]
-    assert not any("unnamed" in span.name for trace in loaded.traces for span in trace.spans)

@@ -1,6 +1,6 @@
 """The last resort: records in which something like messages can be found, read as far as that goes.
 
-Takes pi, Gemini CLI, ToolBench and the like. Every trace says that it was read this way.
+Takes pi, Gemini CLI and the like. Every trace says that it was read this way.
 """
 
 from __future__ import annotations
@@ -46,10 +46,7 @@ FORMAT = Generic()
 
 
 def _is_readable(record: dict[str, Any]) -> bool:
-    """Whether messages are in sight, or, in a long record that was cut, the keys under which they will be."""
-    if spoken(record) is not None or len(conversation(record)) > 1:
-        return True
-    return "tree" in record and ("win" in record or "answer_generation" in record)
+    return spoken(record) is not None or len(conversation(record)) > 1
 
 
 @dataclass(slots=True)
