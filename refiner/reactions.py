@@ -30,6 +30,7 @@ _INTERRUPTED = re.compile(
 )
 """A marker that has its line for itself; within a sentence it is quoted."""
 _HOUSEKEEPING = re.compile(r"/(?:compact|model|cost|status|help|config|resume|context|usage|login|permissions)\b|! ")
+_LEAVING = re.compile(r"/(?:exit|quit|clear|new|bye|logout)")
 _PICTURES = re.compile(r"\[image(?: #\d+| [\w.+-]+ \d+ KB)\]\s*", re.I)
 _SENTENCES = re.compile(r"(?:[.!?…]+\s+|[。！？]\s*|\s*[\n;]+\s*|\s+[-–—]+\s+)")
 _TURN = r"but|however|aber|mais|pero|ma|mas|now|and|then|next|also|can|could|please"
@@ -70,6 +71,12 @@ def read(text: str, *, answers: str = "") -> Reaction:
 def is_interruption(text: str) -> bool:
     """Whether a text is what a tool writes down when its user stops the agent."""
     return bool(_INTERRUPTED.match(text.lstrip()))
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a turn asks nothing of the agent: a command to the tool itself, a farewell, a picture without words."""
+    words = _PICTURES.sub("", text).strip()
+    return not words or bool(_HOUSEKEEPING.match(words) or _LEAVING.fullmatch(words))
 
 
 def is_said(span: Span) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from refiner import episodes, ingest
 from refiner.tasks import split_units
-from refiner.types import Trace
+from refiner.types import Span, Trace
 from tests.conversations import CORRECTED, INTERRUPTED, INTERRUPTION, TWICE_WRONG, read, talk
 
 
@@ -69,6 +70,18 @@ def test_an_interruption_after_which_the_user_says_go_on_is_none() -> None:
         "user: thanks",
     ]
     assert shape(talk(*steps)) == [("pass", "approval", "thanks")]
+
+
+def test_a_stop_that_the_tool_wrote_down_between_the_words_is_an_interruption() -> None:
+    run = talk("user: Build it", "tool make: ok", "user: only look in the build folder", "tool make: ok", "user: great")
+    stop = Span(2, "stop", "event", "interruption", output="[interrupted: Request was aborted.]")
+    spans = (*run.spans[:2], stop, *(replace(span, ordinal=span.ordinal + 1) for span in run.spans[2:]))
+    assert shape(replace(run, spans=spans)) == shape(INTERRUPTION)
+
+
+def test_a_command_to_the_tool_is_no_part_of_the_task() -> None:
+    found = episodes.cut(talk("user: /clear", "user: Build it", "tool make: ok", "user: thanks"))
+    assert [one.task for one in found.episodes] == ["Build it"]
 
 
 def test_an_interruption_before_the_agent_did_anything_is_no_attempt() -> None:

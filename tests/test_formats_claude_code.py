@@ -143,6 +143,31 @@ def test_words_that_quote_an_interruption_are_a_prompt() -> None:
     assert one(claude_line(1, "user", quoted), claude_line(2, "assistant", [text("Added")])).task == quoted
 
 
+def test_what_was_typed_while_the_agent_worked_is_a_turn_of_the_user() -> None:
+    def queued(n: int, prompt: Any, **more: Any) -> dict[str, Any]:
+        waiting = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **more}
+        line = claude_line(n, "user", "", type="attachment", attachment=waiting)
+        return {key: value for key, value in line.items() if key != "message"} | {"parentUuid": "u3"}
+
+    trace = one(
+        claude_line(1, "user", "Mend it"),
+        claude_line(2, "assistant", [use("t")]),
+        claude_line(3, "user", [result("t", "ok")]),
+        queued(4, "No, not that file", origin={"kind": "human"}),
+        queued(5, [text("Look in src")]),
+        queued(6, "<task-notification>done</task-notification>", commandMode="task-notification"),
+        queued(7, "A word from another agent", origin={"kind": "peer"}),
+        claude_line(8, "assistant", [text("In src, then.")]),
+    )
+    assert [(span.role, span.output, span.span_id) for span in trace.spans[2:]] == [
+        ("user", "No, not that file", "u4"),
+        ("user", "Look in src", "u5"),
+        ("system", "<task-notification>done</task-notification>", "u6"),
+        ("system", "A word from another agent", "u7"),
+        ("assistant", "In src, then.", "u8"),
+    ]
+
+
 def test_a_compaction_is_an_event_and_no_goal() -> None:
     summary = claude_line(
         1, "user", "This session is being continued from a previous conversation", isCompactSummary=True

@@ -76,9 +76,19 @@ def test_a_sign_suggests_an_outcome_and_is_quoted(steps: Any, kind: str, status:
         (*FIX, (USER, "no, wrong"), (AGENT, "Mended."), (USER, "Next: update the readme"), (AGENT, "Updated.")),
         (FIX[0], ("bash", TEST_RUN, "13 passed"), *(("edit", "{}", "ok"),) * 3, (AGENT, "Done.")),
         (FIX[0], ("bash", "{}", "Error: gone", "Error: gone"), (AGENT, "The file is gone, so nothing is to do.")),
+        ((USER, "/clear"), (USER, "No, that's wrong is what it prints. Fix it."), (AGENT, "Done.")),
         (),
     ],
-    ids=["plain", "a new request", "the first turn", "a later request", "edited after the tests", "explained", "empty"],
+    ids=[
+        "plain",
+        "a new request",
+        "the first turn",
+        "a later request",
+        "edited after the tests",
+        "explained",
+        "cleared",
+        "empty",
+    ],
 )
 def test_what_is_no_sign_suggests_nothing(steps: Any) -> None:
     assert suggest(trace(*steps)) is None

@@ -17,8 +17,9 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """The user's words."""
-        return "\n".join(span.output for span in self.said)
+        """The user's words, without commands to the tool and pictures beside them."""
+        texts = [span.output for span in self.said]
+        return "\n".join([text for text in texts if not reactions.says_nothing(text)] or texts)
 
     @property
     def answer(self) -> str:

@@ -81,10 +81,11 @@ class Records:
         elif kind == "result" and "session_id" in record:
             self.endings[session] = Ending(line, record)
         elif kind in ("user", "assistant") and isinstance(record.get("message"), dict):
-            self._turn(line, record, uuid, session)
+            self._turn(line, record, record["message"], uuid, session)
+        elif kind == "attachment" and (queued := _queued(record)):
+            self._turn(line, queued, queued["message"], uuid, session)
 
-    def _turn(self, line: int, record: dict[str, Any], uuid: str, session: str) -> None:
-        message = record["message"]
+    def _turn(self, line: int, record: dict[str, Any], message: dict[str, Any], uuid: str, session: str) -> None:
         agent = scalar_id(record.get("agentId")) or scalar_id(record.get("parent_tool_use_id"))
         if not agent and record.get("isSidechain") is True:
             agent = self._sidechain(record, uuid)
@@ -173,10 +174,23 @@ def session_of(record: dict[str, Any]) -> str:
     return scalar_id(record.get("sessionId")) or scalar_id(record.get("session_id"))
 
 
+def _queued(record: dict[str, Any]) -> dict[str, Any] | None:
+    """What was typed while the agent worked, as the line of a user: it stands in no other. Not always by a person."""
+    attachment = record.get("attachment")
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+        return None
+    origin = attachment.get("origin")
+    by_person = not isinstance(origin, dict) or origin.get("kind") in (None, "human")
+    is_meta = not by_person or attachment.get("commandMode") not in (None, "prompt")
+    message = {"role": "user", "content": attachment.get("prompt")}
+    return {**record, "type": "user", "message": message, "isMeta": record.get("isMeta") is True or is_meta}
+
+
 def _dropped(turns: list[Turn]) -> dict[str, None]:
     """Prompts that were edited or tried again: one that hangs on the same line came later."""
     prompts: dict[str, list[str]] = defaultdict(list)
     for turn in turns:
-        if turn.parent and turn.uuid and turn.role == "user" and is_prompt(turn.content, turn.record):
+        waited = "attachment" in turn.record
+        if turn.parent and turn.uuid and turn.role == "user" and not waited and is_prompt(turn.content, turn.record):
             prompts[turn.parent].append(turn.uuid)
     return {uuid: None for rivals in prompts.values() for uuid in rivals[:-1]}

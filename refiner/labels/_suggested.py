@@ -53,7 +53,6 @@ _READS = re.compile(
     r"|(?:npm|pnpm|yarn|bun|poetry|uv|pdm|cargo|gem|conda|mamba|composer)\s+(?:i|install|add|remove|ci|sync)\s)"
 )
 """How a command begins that names a test runner without running it."""
-_LEAVING = re.compile(r"/(?:exit|quit|clear|bye|logout)")
 _FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failures?|failing|errors?)\b|^(?:FAIL|FAILED|not ok|--- FAIL)\b"
     r"|test result: FAILED|FAILED \(",
@@ -117,11 +116,9 @@ def _reaction(spans: tuple[Span, ...]) -> Iterator[tuple[SignKind, Span, str]]:
 
     An interruption after which the agent was told to go on, and did, is none.
     """
-    turns = [span for span in spans if reactions.is_said(span)][1:]
+    turns = [span for span in spans if reactions.is_said(span) and not reactions.says_nothing(span.output)][1:]
     went_on = False
     for turn in reversed(turns):
-        if _LEAVING.fullmatch(turn.output.strip()):
-            continue
         said = reversed(spans[: turn.ordinal])
         answers = next((span.output for span in said if span.kind == "message" and span.role == "assistant"), "")
         kind = reactions.read(turn.output, answers=answers).kind
