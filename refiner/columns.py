@@ -20,8 +20,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "name": ("tool_name", "tool", "function", "span_name", "step_name"),
     "input": ("input_text", "input", "prompt", "question", "request", "query", "instruction", "arguments", "args"),
     "output": (
-        *("output_text", "output", "response", "answer", "completion", "content", "text", "message", "observation"),
-        "result",
+        *("output_text", "output", "model_output", "model_response", "model_answer", "prediction", "response"),
+        *("answer", "completion", "content", "text", "message", "observation", "result"),
     ),
     "order": ("order", "ordinal", "step", "turn", "index", "position", "seq"),
     "time": ("start_time", "timestamp", "time", "created_at"),

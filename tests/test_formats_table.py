@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,7 @@ from refiner import columns, ingest, labels, registry
 from refiner.errors import ConfigError, FormatError
 from refiner.formats.table import FORMAT
 from refiner.ports import Source
-from refiner.types import BadRecord, Outcome, Trace
+from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
 
 
 def sheet(*rows: Sequence[Any], delimiter: str = ",") -> bytes:
@@ -86,6 +89,79 @@ def test_parquet_with_nested_columns_is_read_by_its_names() -> None:
     trace, ended, bad = read(data)
     assert shown(trace) == [("message", "user", "", "Hi")] and ended.status == "pass"
     assert isinstance(bad, BadRecord) and bad.line == 2
+
+
+def test_steps_without_an_order_are_put_in_that_of_their_times() -> None:
+    data = sheet(["run", "role", "content", "timestamp"], ["a", "assistant", "Yes", "2026-01-31T12:00:02Z"],
+                 ["a", "user", "May I?", "2026-01-31T12:00:01.5Z"])  # fmt: skip
+    (trace,) = read(data)
+    assert [output for *_, output in shown(trace)] == ["May I?", "Yes"]
+
+
+def test_cells_that_say_there_was_no_error_are_none() -> None:
+    said = ["False", "None", "nan", "0", "no", "True", "boom"]
+    (trace,) = read(sheet(["run", "tool", "output", "error"], *(["a", "dig", "done", one] for one in said)))
+    assert [span.error for span in trace.spans] == [None] * 5 + ["done", "boom"]
+
+
+def test_what_only_an_evaluator_knows_is_no_fact_of_the_run() -> None:
+    columns_ = ["id", "question", "model_answer", "Expected Answer", "ground_truth", "score"]
+    trace, note, ended = read(sheet(columns_, ["a", "2+2?", "5", "4", "4", "0"]))
+    assert (trace.meta, note) == ({}, EvaluatorNote(trace.id, "expected", "4"))
+    assert ended.status == "fail" and shown(trace)[1][3] == "5"
+
+
+def test_nothing_of_a_row_is_dropped() -> None:
+    at = "2026-01-31T12:00:01Z"
+    data = sheet(["", "id", "prompt", "prompt", "response", "start_time", "exception"],
+                 ["0", "a", "Dig", "twice", "I can not", at, "Timeout", "more"])  # fmt: skip
+    (trace,) = read(data)
+    assert [(span.output, span.error, span.started_at) for span in trace.spans] == [
+        ("Dig", None, at),
+        ("I can not", None, None),
+        ("Timeout", "Timeout", None),
+    ]
+    assert trace.meta == {"prompt (2)": "twice", "column 8": "more"}
+    steps = ["run", "role", "content", "team", "input_tokens"]
+    (run,) = read(
+        sheet(steps, ["a", "user", "Dig", "x", ""], ["a", "assistant", "Ok", "x", 7], ["a", "ai", "So", "x", 2])
+    )
+    assert run.meta == {"team": "x", "input_tokens": "9"}
+
+
+def test_a_list_as_pandas_writes_it_is_read_and_one_that_cannot_be_is_named() -> None:
+    messages = [{"role": "user", "content": "it's"}, {"role": "assistant", "content": None}]
+    data = sheet(["id", "messages"], ["a", str(messages)], ["b", "[{'role': 'user', 'content': array([1])}]"])
+    trace, bad = read(data)
+    assert shown(trace) == [("message", "user", "", "it's")]
+    assert bad == BadRecord(
+        "runs.csv", 3, "the messages in the column messages are no JSON that can be read; write them with json.dumps"
+    )
+
+
+def test_a_row_that_is_cut_off_is_named_and_the_others_are_kept() -> None:
+    for names, row in (
+        (["id", "prompt", "response"], ["a", "Dig", "Ok"]),
+        (["run", "role", "content"], ["a", "user", "Dig"]),
+    ):
+        trace, bad = read(sheet(names, row) + b'b,"half a')
+        assert (trace.external_id, bad) == ("a", BadRecord("runs.csv", 3, "cut off: the file ends inside this row"))
+    assert len(read(sheet(["id", "prompt", "response"], ["a", "Dig", "Ok"]).rstrip())) == 1, "no row is cut off"
+
+
+def test_parquet_may_hold_times_decimals_bytes_and_missing_numbers() -> None:
+    at = datetime(2026, 1, 31, 12, 0, 1)
+    data = parquet(
+        **{"run": ["a", "a"], "role": ["user", "assistant"], "content": [b"Dig", b"Ok"], "timestamp": [at, at]},
+        **{"reward": [math.nan, 1.0], "price": [Decimal("0.25"), Decimal("0.25")]},
+    )
+    trace, ended = read(data)
+    assert [(span.output, span.started_at) for span in trace.spans] == [
+        (word, "2026-01-31T12:00:01Z") for word in ("Dig", "Ok")
+    ]
+    assert trace.meta == {"price": "0.25"} and ended == Outcome(trace.id, "pass", score=1.0)
+    missing = parquet(id=["a"], prompt=["Dig"], response=["Ok"], reward=[math.nan])
+    assert [type(item) for item in read(missing)] == [Trace], "not a number is no outcome"
 
 
 def test_columns_that_tell_nothing_are_named_and_can_be_given(tmp_path: Path) -> None:

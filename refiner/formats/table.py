@@ -5,31 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any, BinaryIO, NamedTuple
+from datetime import date, time
+from typing import Any, BinaryIO
 
 from refiner import columns
-from refiner.formats import _messages, canonical
-from refiner.formats._common import Item, json_text, scalar_id, text_of
-from refiner.formats._steps import Steps
-from refiner.jsontext import clean, decode, loads
+from refiner.formats import canonical
+from refiner.formats._common import Item, Unusable, scalar_id
+from refiner.formats._table_rows import Row, expected, record
+from refiner.jsontext import clean, decode
 from refiner.ports import Source
-from refiner.types import BadRecord, Trace
+from refiner.types import BadRecord, EvaluatorNote, Trace
 
 _LIKELY = 0.55
 """Sure enough to be read, and less sure than every format that says what it is."""
 _PARQUET = b"PAR1"
 _LONGEST_NAME = 60
 _LONGEST_CELL = 1 << 30
-
-
-class Row(NamedTuple):
-    """A row: the line it starts at (for Parquet its number), and its cells by column; empty ones are left out."""
-
-    line: int
-    cells: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +51,10 @@ class TableFormat:
             if problem := columns.problem(mapping, table.columns):
                 yield BadRecord(source.path, 1, problem)
                 return
-            for rows in _runs(table, mapping):
+            problems: list[BadRecord] = []
+            for rows in _runs(_readable(table.rows, source, problems), mapping):
                 yield from _items(rows, mapping, source)
+            yield from problems
         except Unreadable as error:
             yield BadRecord(source.path, error.line, str(error))
 
@@ -81,8 +78,19 @@ def header(head: bytes) -> tuple[str, ...]:
         names = [cell.strip() for cell in next(csv.reader([line.rstrip("\r")], delimiter=delimiter), [])]
     except csv.Error:
         return ()
-    shaped = len(names) > 1 and all(0 < len(name) <= _LONGEST_NAME and name[0] not in "{[<" for name in names)
-    return tuple(names) if shaped and len(set(names)) == len(names) else ()
+    named = [name for name in names if name]
+    shaped = len(named) > 1 and all(len(name) <= _LONGEST_NAME and name[0] not in "{[<" for name in named)
+    return _told_apart(names) if shaped and len(named) >= len(names) - 1 else ()
+
+
+def _told_apart(names: list[str]) -> tuple[str, ...]:
+    """The names, a repeated one with its number; one without a name, as pandas heads its row numbers, stays empty."""
+    counts = Counter[str]()
+    apart = []
+    for name in names:
+        counts[name] += 1
+        apart.append(name if counts[name] == 1 or not name else f"{name} ({counts[name]})")
+    return tuple(apart)
 
 
 def opened(stream: BinaryIO) -> Table:
@@ -104,16 +112,40 @@ def _csv_rows(stream: BinaryIO, names: tuple[str, ...]) -> Iterator[Row]:
     first, line = "", 1
     while not first.strip("\r\n"):
         first, line = text.readline(), line + 1
-    reader = csv.reader((one.replace("\0", "\ufffd") for one in text), delimiter=max(",;\t", key=first.count))
-    start = line
+    lines = _Lines(text)
+    reader = csv.reader(lines, delimiter=max(",;\t", key=first.count))
+    start, cells = line, list(names)
     try:
         for cells in reader:
-            yield Row(line, {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()})
+            if lines.cut and len(cells) < len(names):
+                break
+            yield Row(line, _cells(names, cells))
             line = start + reader.line_num
     except csv.Error as error:
         raise Unreadable(f"not CSV: {error}", line) from None
     finally:
         text.detach()  # else it would close the stream, which belongs to the caller
+    if lines.cut and len(cells) < len(names):
+        raise Unreadable("cut off: the file ends inside this row", line)
+
+
+class _Lines:
+    """The lines of a text, without what CSV cannot hold. `cut`: the last that was read has no end."""
+
+    def __init__(self, text: Iterable[str]) -> None:
+        self._text = iter(text)
+        self.cut = False
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._text:
+            self.cut = not line.endswith(("\n", "\r"))
+            yield line.replace("\0", "\ufffd")
+
+
+def _cells(names: tuple[str, ...], cells: list[str]) -> dict[str, Any]:
+    """The cells that hold something, by column; those beyond the last column by their number."""
+    beyond = [f"column {number + 1}" for number in range(len(names), len(cells))]
+    return {name: cell for name, cell in zip([*names, *beyond], cells, strict=False) if name and cell.strip()}
 
 
 def _parquet(stream: BinaryIO) -> Table:
@@ -133,24 +165,48 @@ def _parquet_rows(file: Any) -> Iterator[Row]:
     number = 0
     try:
         for batch in file.iter_batches(batch_size=256):
-            for record in batch.to_pylist():
+            for found in batch.to_pylist():
                 number += 1
-                yield Row(number, {str(key): value for key, value in record.items() if value not in (None, "")})
+                cells = {str(key): _storable(value) for key, value in found.items()}
+                yield Row(number, {key: value for key, value in cells.items() if value not in (None, "")})
     except (ArrowException, OSError, ValueError, OverflowError) as error:
         raise Unreadable(f"no Parquet that can be read: {_first_line(error)}", number + 1) from None
+
+
+def _storable(value: Any) -> Any:
+    """A value of Parquet as one of JSON: times as ISO texts, missing numbers as None, bytes as text."""
+    if isinstance(value, dict):
+        return {str(key): _storable(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_storable(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return decode(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def _first_line(error: Exception) -> str:
     return clean(str(error).split("\n", 1)[0])[:200]
 
 
-def _runs(table: Table, mapping: dict[str, str]) -> Iterator[list[Row]]:
+def _readable(rows: Iterator[Row], source: Source, problems: list[BadRecord]) -> Iterator[Row]:
+    """The rows down to the first that cannot be read; why it cannot is added to the problems."""
+    try:
+        yield from rows
+    except Unreadable as error:
+        problems.append(BadRecord(source.path, error.line, str(error)))
+
+
+def _runs(table: Iterator[Row], mapping: dict[str, str]) -> Iterator[list[Row]]:
     """The rows of each run: one, or all that name it, wherever they stand; rows without a name are one run together."""
     if not columns.one_row_a_step(mapping):
-        yield from ([row] for row in table.rows if row.cells)
+        yield from ([row] for row in table if row.cells)
         return
     runs: dict[str, list[Row]] = {}
-    for row in table.rows:
+    for row in table:
         if row.cells:
             runs.setdefault(scalar_id(row.cells.get(mapping.get("trace", ""))), []).append(row)
     yield from runs.values()
@@ -159,87 +215,16 @@ def _runs(table: Table, mapping: dict[str, str]) -> Iterator[list[Row]]:
 def _items(rows: list[Row], mapping: dict[str, str], source: Source) -> Iterator[Item]:
     line = rows[0].line
     try:
-        record = _record(rows, mapping, source)
-        data = json.dumps(record, default=str).encode() + b"\n"
+        data = json.dumps(record(rows, mapping, source), default=str).encode() + b"\n"
+    except Unusable as error:
+        yield BadRecord(source.path, line, str(error))
+        return
     except (RecursionError, ValueError):
         yield BadRecord(source.path, line, "nested too deeply to read")
         return
     for item in canonical.FORMAT.parse(io.BytesIO(data), source):
         if isinstance(item, Trace):
             yield replace(item, format=FORMAT.name, source=f"{source.path}:{line}")
+            yield from (EvaluatorNote(item.id, "expected", text) for text in expected(rows))
         else:
             yield BadRecord(source.path, line, item.reason) if isinstance(item, BadRecord) else item
-
-
-def _record(rows: list[Row], mapping: dict[str, str], source: Source) -> dict[str, Any]:
-    """The run as a record of the product's own format; columns that stand for nothing are facts of it."""
-    steps = columns.one_row_a_step(mapping)
-    ordered = sorted(rows, key=lambda row: _rank(row.cells.get(mapping.get("order", "")))) if steps else rows
-    stated = {
-        field: _stated(rows, mapping[field]) for field in ("task", "outcome", "feedback", "model") if field in mapping
-    }
-    known = set(mapping.values())
-    facts = {} if steps else {name: value for name, value in rows[0].cells.items() if name not in known}
-    name = scalar_id(_stated(rows, mapping.get("trace", "")))
-    return {
-        **({"trace_id": name} if name else {"trace_id": source.path} if steps else {}),
-        **{{"task": "task_id"}.get(field, field): value for field, value in stated.items() if value is not None},
-        "meta": facts,
-        "spans": [_step(row, mapping) for row in ordered] if steps else _whole(rows[0], mapping),
-    }
-
-
-def _stated(rows: list[Row], column: str) -> Any:
-    """What the last row with something in the column says: a run's outcome stands where it ends."""
-    return next((row.cells[column] for row in reversed(rows) if column in row.cells), None)
-
-
-def _rank(value: Any) -> tuple[bool, float]:
-    try:
-        return False, float(value)
-    except (TypeError, ValueError):
-        return True, 0.0
-
-
-def _step(row: Row, mapping: dict[str, str]) -> dict[str, Any]:
-    given = {
-        field: row.cells.get(mapping.get(field, "")) for field in ("role", "name", "input", "output", "time", "error")
-    }
-    role, name = scalar_id(given["role"]), scalar_id(given["name"])
-    who = {"name": name, "kind": "tool_call"} if name else {"name": role, "role": role}
-    return {
-        **who,
-        "input_text": text_of(given["input"]),
-        "output_text": text_of(given["output"]),
-        "start_time": text_of(given["time"]) or None,
-        "error": given["error"],
-    }
-
-
-def _whole(row: Row, mapping: dict[str, str]) -> list[dict[str, Any]]:
-    """The spans of a run in one row: its messages or spans where a column holds them, else request and answer."""
-    given = row.cells.get(mapping.get("messages", ""))
-    if given is not None:
-        return _parsed(_json(given) if isinstance(given, str) else given)
-    said = (("user", row.cells.get(mapping.get("input", ""))), ("assistant", row.cells.get(mapping.get("output", ""))))
-    return [{"name": role, "output_text": text_of(value)} for role, value in said if value is not None]
-
-
-def _json(text: str) -> Any:
-    try:
-        return loads(text)
-    except ValueError:
-        return [{"role": "assistant", "content": text}]
-
-
-def _parsed(found: Any) -> list[dict[str, Any]]:
-    """Messages become steps, spans of the product's own kind stay; a list of anything else is one message."""
-    inner = found.get("messages", found.get("spans", [found])) if isinstance(found, dict) else found
-    listed: Sequence[Any] = inner if isinstance(inner, list) else [{"role": "assistant", "content": json_text(inner)}]
-    dicts = [one for one in listed if isinstance(one, dict)]
-    if any("input_text" in one or "output_text" in one for one in islice(dicts, 20)):
-        return dicts
-    steps = Steps()
-    for message in dicts:
-        _messages.add(steps, message)
-    return [canonical.span_record(span) for span in steps.spans()]
