@@ -130,6 +130,41 @@ def test_a_dialogue_in_one_text_is_cut_into_turns() -> None:
     ]
 
 
+REACTED = [
+    {"role": "user", "content": "Task: Count the ferns. \nObservation: A garden."},
+    {"role": "assistant", "content": "Thought: Look.\n\nAction: search[ferns [all]]"},
+    {"role": "user", "content": [{"type": "text", "text": "Observation: Error: no such bed"}]},
+    {"role": "assistant", "content": "Thought: Look there.\nAction: Type [2]; ferns"},
+    {"role": "user", "content": "Observation 2: three"},
+    {"role": "assistant", "content": "Action: look_up\nAction Input: moss\n and more"},
+    {"role": "user", "content": "Hurry up. Observation: it rains."},
+    {"role": "assistant", "content": "Action: ANSWER; three"},
+]
+
+
+def test_actions_and_observations_that_are_told_in_words_are_calls() -> None:
+    (trace,) = traces(json.dumps(REACTED).encode())
+    assert (trace.task, len({span.span_id for span in trace.spans})) == ("Count the ferns.", len(trace.spans))
+    assert [(span.name, span.input, span.output) for span in trace.spans] == [
+        ("user", "", REACTED[0]["content"]),
+        ("assistant", "", "Thought: Look."),
+        ("search", "ferns [all]", "Error: no such bed"),
+        ("assistant", "", "Thought: Look there."),
+        ("Type", "[2]; ferns", "three"),
+        ("look_up", "moss\n and more", ""),
+        ("user", "", "Hurry up. Observation: it rains."),
+        ("ANSWER", "three", ""),
+    ]
+    assert trace.spans[2].error == "Error: no such bed"
+
+
+def test_words_like_action_and_observation_make_no_calls_by_themselves() -> None:
+    for chat in (REACTED[:2], [*REACTED[:3], said(call("c", "run", "{}"))], [REACTED[0], HELLO[1], REACTED[2]]):
+        (trace,) = traces(json.dumps(chat).encode())
+        assert trace.task.endswith("A garden.")
+        assert [span.name for span in trace.spans if span.kind == "tool_call"] in ([], ["run"])
+
+
 @pytest.mark.parametrize(
     ("beside", "status", "score"),
     [
@@ -243,6 +278,9 @@ def test_the_real_chats(corpora: Path, folder: str, files: int, count: int, outc
 @pytest.mark.corpora
 def test_the_real_screenshots_are_placeholders(corpora: Path) -> None:
     loaded = ingest.load([corpora / "webvoyager"], corpus="corpus")
+    assert [sum(span.kind == "tool_call" for span in trace.spans) for trace in loaded.traces] == [3, 5, 5, 6]
+    assert not any("Observation:" in trace.task for trace in loaded.traces)
+    assert sum(span.role == "user" for trace in loaded.traces for span in trace.spans) == 4
     assert sum(span.output.count("[image png") for trace in loaded.traces for span in trace.spans) == 12
     assert not any("base64" in span.output for trace in loaded.traces for span in trace.spans)
 

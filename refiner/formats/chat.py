@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from refiner.formats import _foreign, _messages, _stated
+from refiner.formats import _foreign, _messages, _react_chat, _stated
 from refiner.formats._common import Item
 from refiner.formats._generic_usage import spent
 from refiner.formats._steps import Steps, opening
@@ -96,8 +96,8 @@ class _Reading:
         return _stated.given_id(record) or _stated.made_id(record, self.source, self.copies)
 
     def _conversation(self, record: dict[str, Any], line: int, external_id: str) -> Iterator[Item]:
-        steps = Steps()
-        for message in record["messages"]:
+        steps, retold = Steps(), _react_chat.retold(record["messages"])
+        for message in record["messages"] if retold is None else retold:
             if isinstance(message, dict):
                 _messages.add(steps, message)
         spans = steps.spans()
@@ -109,7 +109,7 @@ class _Reading:
             corpus=self.source.corpus,
             external_id=external_id,
             format=FORMAT.name,
-            task=opening(spans),
+            task=opening(spans) if retold is None else _react_chat.goal(opening(spans)),
             task_id=task_id,
             task_id_origin="file" if task_id else "none",
             spans=spans,
