@@ -122,6 +122,28 @@ def test_the_first_of_several_scorers_counts_and_all_are_kept() -> None:
     assert json.loads(trace.meta["scores"]) == {"match": "I", "judge": 1.0}
 
 
+@pytest.mark.parametrize("explanation", ["Three.", " Three.\n", "attachment://said", "Three", "Compared with 3."])
+def test_a_reply_given_as_its_own_explanation_is_no_feedback(explanation: str) -> None:
+    reply = {
+        "role": "assistant",
+        "content": [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "Three."}],
+    }
+    sample = inspect_sample(1, 1, "I", output={"choices": [{"message": reply}]}, attachments={"said": "Three."})
+    sample["scores"]["match"]["explanation"] = explanation
+    stated = outcome(sample)
+    assert stated is not None and stated.status == "fail"
+    assert stated.feedback == ("Compared with 3." if "Compared" in explanation else None)
+
+
+def test_events_and_attachments_in_a_transcript_are_read_like_those_of_later_logs() -> None:
+    events = [{"event": "tool", "id": "c1", "timestamp": "2026-01-31T12:00:00Z", "completed": "2026-01-31T12:00:09Z"}]
+    later = inspect_sample(1, 1, "C", events=events)
+    early = {key: value for key, value in later.items() if key not in ("events", "attachments")}
+    early["transcript"] = {"events": events, "content": later["attachments"]}
+    found = [[item.spans for item in parse(log(one)) if isinstance(item, Trace)] for one in (early, later)]
+    assert found[0] == found[1] and found[0][0][2].ended_at == "2026-01-31T12:00:09Z"
+
+
 def test_the_first_version_had_one_score() -> None:
     sample = inspect_sample(1, 1, "I")
     sample["score"] = {"value": "C"}

@@ -23,6 +23,13 @@ def dialogue(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], _Times]]:
         yield known.with_times(whole), known.times(whole)
 
 
+def with_events(record: dict[str, Any]) -> dict[str, Any]:
+    """The sample; one of the first logs with events had them, and its attachments, in a transcript."""
+    told = as_dict(record.get("transcript"))
+    kept = {"events": as_list(told.get("events")), "attachments": as_dict(told.get("content"))}
+    return {**{key: value for key, value in kept.items() if value}, **record} if told else record
+
+
 def attach(message: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
     """The message with the texts that it refers to in their place."""
     attachments = as_dict(record.get("attachments"))
@@ -47,7 +54,7 @@ class _Known:
 
     def _learn(self, event: dict[str, Any], record: dict[str, Any]) -> None:
         times = utc_time(event.get("timestamp")), utc_time(event.get("completed"))
-        reply = _reply(event) if event["event"] == "model" else event
+        reply = reply_of(event) if event["event"] == "model" else event
         if name := scalar_id(reply.get("id")):
             self.by_id[name] = times
         elif event["event"] == "model" and reply:
@@ -71,8 +78,9 @@ class _Known:
         return {**message, "tool_calls": begun} if begun else message
 
 
-def _reply(event: dict[str, Any]) -> dict[str, Any]:
-    choices = as_list(as_dict(event.get("output")).get("choices"))
+def reply_of(record: dict[str, Any]) -> dict[str, Any]:
+    """What the model said, of an event or of a sample as its scorers had it."""
+    choices = as_list(as_dict(record.get("output")).get("choices"))
     return as_dict(as_dict(choices[0]).get("message")) if choices else {}
 
 

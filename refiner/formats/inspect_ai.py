@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from refiner.formats import _messages
 from refiner.formats._blocks import content_text
 from refiner.formats._common import Item, json_text, lookup, scalar_id, text_of
-from refiner.formats._inspect_dialogue import attach, dialogue
+from refiner.formats._inspect_dialogue import attach, dialogue, reply_of, with_events
 from refiner.formats._inspect_files import Logged, is_zip, logged
 from refiner.formats._steps import Steps, opening
 from refiner.formats._values import objects, shallow
@@ -58,7 +58,7 @@ class InspectAI:
             if one.sample is None:
                 yield BadRecord(source.path, one.line, one.problem)
                 continue
-            yield from shallow(_items(one, one.sample, source), source, one.line)
+            yield from shallow(_items(one, with_events(one.sample), source), source, one.line)
 
 
 FORMAT = InspectAI()
@@ -150,7 +150,10 @@ def _outcome(trace: Trace, record: dict[str, Any], log_status: Any, broken: bool
 
 
 def _feedback(score: dict[str, Any], record: dict[str, Any]) -> str:
-    return text_of(attach({"text": text_of(score.get("explanation"))}, record)["text"])
+    """The explanation; that of a scorer which only compares texts is the reply itself, which says nothing about it."""
+    told = text_of(attach({"text": text_of(score.get("explanation"))}, record)["text"])
+    replies = (attach(reply, record) for reply in (reply_of(record), {"content": score.get("answer")}))
+    return "" if told.strip() in {content_text(reply.get("content")).strip() for reply in replies} else told
 
 
 def graded(value: Any) -> tuple[Status, float | None]:
