@@ -168,6 +168,26 @@ def test_what_was_typed_while_the_agent_worked_is_a_turn_of_the_user() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "The user provided the following reason for the rejection:  use make",
+        "To tell you how to proceed, the user said:\nuse make\n\nNote: The user's next message may hold a correction.",
+    ],
+)
+def test_the_words_with_which_a_user_refused_a_call_are_a_turn_of_the_user(ending: str) -> None:
+    refused = f"The user doesn't want to proceed with this tool use. The tool use was rejected (eg. x). {ending}"
+    asked = [claude_line(1, "user", "Build it"), claude_line(2, "assistant", [use("t")])]
+    trace = one(*asked, claude_line(3, "user", [result("t", refused, is_error=True)]))
+    assert [(span.kind, span.role, span.output) for span in trace.spans[2:]] == [
+        ("event", "", "[interrupted: tool use rejected]"),
+        ("message", "user", "use make"),
+    ]
+    assert trace.spans[1].output == refused and trace.task == "Build it"
+    read = one(*asked, claude_line(3, "user", [result("t", f"log.txt: {refused}")]))
+    assert len(read.spans) == 2
+
+
 def test_a_compaction_is_an_event_and_no_goal() -> None:
     summary = claude_line(
         1, "user", "This session is being continued from a previous conversation", isCompactSummary=True

@@ -25,6 +25,11 @@ _HARNESS = (
 _LOCAL = ("<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>", "<bash-stderr>")
 _COMPACTED = "This session is being continued from a previous conversation"
 _INTERRUPTED = re.compile(r"\[Request interrupted by user[^\]\n]*\][ \t]*(?:\n|\Z)")
+_REJECTED = re.compile(
+    r"The user doesn't want to proceed with this tool use\..{0,400}?"
+    r"the user (?:said|provided the following reason for the rejection):\s*(.+?)\s*(?:\n\nNote: The user's next .*)?\Z",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 class Said(NamedTuple):
@@ -61,3 +66,9 @@ def is_prompt(content: Any, record: dict[str, Any]) -> bool:
 def ran_here(raw: Any) -> bool:
     """Whether a text is what a command printed that the tool ran by itself, without the agent."""
     return text_of(raw).lstrip().startswith(_LOCAL)
+
+
+def said_instead(observation: str) -> str:
+    """The words with which a user refused a call, which the tool hands on as its observation; empty without any."""
+    refused = _REJECTED.match(observation)
+    return refused.group(1) if refused else ""

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from refiner.formats import _messages
 from refiner.formats._blocks import block_text, content_text
 from refiner.formats._claude_records import BOOKKEEPING, Ending, Records, Run, Turn
-from refiner.formats._claude_text import ran_here, said
+from refiner.formats._claude_text import ran_here, said, said_instead
 from refiner.formats._common import Item, scalar_id, text_of
 from refiner.formats._steps import Steps, opening
 from refiner.formats._values import TOO_DEEP, objects, shallow
@@ -127,6 +127,10 @@ def _answer(steps: Steps, block: dict[str, Any], turn: Turn) -> None:
     plain = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     error = (_messages.first_line(plain) or "error") if block.get("is_error") is True else None
     steps.answer(text, scalar_id(block.get("tool_use_id")), at=turn.at, error=error)
+    refusal = said_instead(plain.lstrip()) if error else ""
+    if refusal:
+        steps.event("interruption", "[interrupted: tool use rejected]", at=turn.at)
+        steps.say("user", refusal, at=turn.at)
 
 
 def _reply(steps: Steps, text: str, turn: Turn) -> None:
