@@ -11,6 +11,7 @@ import pytest
 from format_samples import lines
 
 from refiner import ingest, registry
+from refiner.formats import generic
 from refiner.formats.chat import FORMAT
 from refiner.ports import Source
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
@@ -140,6 +141,29 @@ REACTED = [
     {"role": "user", "content": "Hurry up. Observation: it rains."},
     {"role": "assistant", "content": "Action: ANSWER; three"},
 ]
+
+
+def test_calls_and_observations_among_the_messages_are_steps() -> None:
+    items = [
+        HELLO[0],
+        {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": '{"at": "bed"}'},
+        {"type": "function_call", "id": "fc_2", "call_id": "c2", "name": "count", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c2", "output": "Error: no"},
+        {"type": "function_call_output", "call_id": "c1", "output": "ferns"},
+        {"type": "reasoning", "summary": []},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done"}]},
+    ]
+    told = [
+        ("message", "user", "", "Hello"),
+        ("tool_call", "look", '{"at": "bed"}', "ferns"),
+        ("tool_call", "count", "{}", "Error: no"),
+        ("message", "assistant", "", "Done"),
+    ]
+    assert spans(*items) == told
+    (trace,) = traces(lines({"messages": items}))
+    assert [(span.kind, span.name, span.input, span.output) for span in trace.spans] == told
+    loaded = list(generic.FORMAT.parse(io.BytesIO(lines({"log": {"items": items}})), Source("c", "x.json")))
+    assert [(span.kind, span.name, span.input, span.output) for span in loaded[0].spans] == told
 
 
 def test_actions_and_observations_that_are_told_in_words_are_calls() -> None:

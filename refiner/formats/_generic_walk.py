@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from refiner.formats._blocks import content_text
-from refiner.formats._messages import CONTENT_KEYS, ROLES, as_dict, first, first_line, is_message
+from refiner.formats._messages import CONTENT_KEYS, ROLES, as_dict, first, first_line, is_item, is_message
 from refiner.formats._steps import Steps
 
 _SPEAKERS = ("role", "from", "speaker", "author", "type")
@@ -24,7 +24,7 @@ def spoken(value: Any) -> dict[str, Any] | None:
     inner = value.get("message")
     if isinstance(inner, dict) and (is_message(inner) or inner.get("role") == _SHELL_ROLE):
         return _with_time(_plain(inner), value)
-    if is_message(value) or value.get("role") == _SHELL_ROLE:
+    if is_message(value) or is_item(value) or value.get("role") == _SHELL_ROLE:
         return _plain(value)
     speaker = next((key for key in _SPEAKERS if str(value.get(key)).lower() in ROLES), None)
     if speaker is None or not any(key in value for key in (*_SAYING, "toolCalls", "tool_calls")):

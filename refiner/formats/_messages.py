@@ -40,7 +40,7 @@ def add(steps: Steps, message: dict[str, Any], at: str | None = None, until: str
     steps.turn += 1
     role = role_of(message)
     at = at or utc_time(message.get("timestamp"))
-    content = first(message, CONTENT_KEYS)
+    content = [message] if is_item(message) else first(message, CONTENT_KEYS)
     if role == "tool":
         error = stated_error(message, content)
         name = first_id(message, (*_NAMES, "function"))
@@ -53,6 +53,11 @@ def add(steps: Steps, message: dict[str, Any], at: str | None = None, until: str
     _speak(steps, role, content, scalar_id(message.get("id")), at)
     for call in [*calls, *legacy]:
         add_call(steps, call, at)
+
+
+def is_item(value: Any) -> bool:
+    """Whether a value is a call or an observation that stands among messages as one of them, without a role."""
+    return isinstance(value, dict) and "role" not in value and _step(value) is not None
 
 
 def role_of(message: dict[str, Any]) -> str:
