@@ -235,6 +235,8 @@ def _parsed(file: File, known: TraceFormat, stream: BinaryIO, source: Source) ->
         where = f"line {first.line}: " if first and first.line else ""
         problem = f"; {where}{first.reason}" if first else ""
         raise FormatError(f"reads like {known.name}, but not one record can be used{problem}", str(file.path))
+    if not usable and first is None:
+        yield _skipped(file, f"reads like {known.name}, but holds no runs")
 
 
 def _refused(file: File, head: bytes) -> FileRecord:

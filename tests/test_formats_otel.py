@@ -290,6 +290,28 @@ def test_evaluations_exported_as_logs_find_their_trace() -> None:
     assert (outcome.trace_id, outcome.status) == (trace.id, "fail")
 
 
+def log(name: str, second: int, body: dict[str, Any]) -> dict[str, Any]:
+    def typed(value: Any) -> dict[str, Any]:
+        if isinstance(value, str):
+            return {"stringValue": value}
+        return {"kvlistValue": {"values": [{"key": key, "value": typed(inner)} for key, inner in value.items()]}}
+
+    ids = {"traceId": "ab" * 16, "spanId": "cd" * 8, "eventName": name}
+    return {**ids, "timeUnixNano": f"17698608{second:02}000000000", "body": typed(body)}
+
+
+def test_messages_exported_as_logs_are_those_of_their_span_and_tell_a_run_without_it() -> None:
+    asked, gave = {"content": "Water it?"}, {"message": {"role": "assistant", "content": "Twice."}}
+    records = [log("gen_ai.user.message", 1, asked), log("gen_ai.choice", 2, gave)]
+    logs = {"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}
+    span = {**otlp("chat", "", 1, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}), "spanId": "cd" * 8}
+    alone, (together,) = parse(lines(logs)), parse(lines(envelope(span), logs))
+    for trace in (*alone, together):
+        assert steps(trace) == [("user", "", "Water it?"), ("assistant", "", "Twice.")]
+        assert [span.started_at for span in trace.spans] == ["2026-01-31T12:00:01Z", "2026-01-31T12:00:02Z"]
+    assert (together.model, together.meta["name"]) == ("m", "chat")
+
+
 def test_the_task_is_found_in_any_attribute_that_was_named() -> None:
     trace = run(*otel_run("ab" * 16), otlp("x", "", 9, {"garden.task": 7}))
     assert (trace.task_id, trace.task_id_origin) == ("7", "file")

@@ -344,3 +344,10 @@ def test_what_is_said_of_a_copied_trace_is_said_of_the_trace_that_it_is() -> Non
     renamed = taken.renamed({"copy": "kept"})
     assert [one.trace_id for one in renamed.outcomes] == ["kept", "other"]
     assert [one.trace_id for one in renamed.notes] == ["kept"]
+
+
+def test_a_file_of_a_known_format_that_holds_no_run_is_named(tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("trace_id,prompt,response\n")
+    (tmp_path / "one.csv").write_text("trace_id,prompt,response\na,Dig,Ok\n")
+    loaded = ingest.load([tmp_path], corpus="corpus")
+    assert [(one.path, one.reason) for one in loaded.skipped] == [("empty.csv", "reads like table, but holds no runs")]

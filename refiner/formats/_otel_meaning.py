@@ -20,6 +20,7 @@ _OPERATIONS = {
 _INFERENCE = {"LLM": "model", "TOOL": "tool", "RETRIEVER": "tool"}
 _AI_SDK = re.compile(r"ai\.(?:generate|stream)(?:Text|Object)(?:\.do(?:Generate|Stream))?(?:\s|\Z)")
 _SPOKEN = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message\Z")
+_CHOICE = "gen_ai.choice"
 _TOOL_NAMES = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 _TOOL_IDS = ("gen_ai.tool.call.id", "tool_call.id", "tool.id", "ai.toolCall.id")
 _GIVEN = (
@@ -63,7 +64,7 @@ def kind_of(span: Recorded) -> Kind:
 def _spoke(span: Recorded) -> bool:
     keys = ("llm.input_messages.0.", "gen_ai.prompt.0.", "gen_ai.completion.0.")
     told = any(key.startswith(keys) or key in ("gen_ai.prompt", "gen_ai.completion") for key in span.attributes)
-    return told or any(_SPOKEN.match(event.name) for event in span.events)
+    return told or any(_SPOKEN.match(event.name) or event.name == _CHOICE for event in span.events)
 
 
 def seen(span: Recorded, kind: Kind) -> Seen:
@@ -126,7 +127,7 @@ def _said(a: Attributes, events: tuple[Event, ...]) -> list[Message]:
         lambda: _indexed(a, "gen_ai.completion"),
         lambda: _ai_sdk(a),
         lambda: replied(a.get("gen_ai.completion")),
-        lambda: [message for event in events if event.name == "gen_ai.choice" for message in _choice(event)],
+        lambda: [message for event in events if event.name == _CHOICE for message in _choice(event)],
         lambda: replied(_messages.first(a, ("output.value", "traceloop.entity.output", "output"))),
     )
     return next((said for way in ways if (said := way())), [])

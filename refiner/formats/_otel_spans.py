@@ -9,7 +9,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from refiner.formats._common import scalar_id, text_of, utc_time
@@ -20,6 +20,7 @@ Attributes = dict[str, Any]
 _VALUES = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
 _KINDS_OF_AI = ("gen_ai.", "llm.", "ai.", "openinference.", "traceloop.")
 _COLUMN = "attributes."
+_CONTEXTS = ("spanContext", "context.trace_id")
 _DEEP = 20
 _NESTED = {"llm", "openinference", "input", "output", "tool", "session"}
 _WHOLE = ("tool.parameters", "input.value", "output.value", "llm.invocation_parameters")
@@ -51,7 +52,7 @@ class Recorded:
 
 def is_spans(record: dict[str, Any]) -> bool:
     """Whether a record is a span of a known form or an envelope of some."""
-    if any(key in record for key in ("resourceSpans", "resource_spans", "spanContext", "context.trace_id")):
+    if any(key in record for key in ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", *_CONTEXTS)):
         return True
     if "traceId" in record and "spanId" in record and ("startTimeUnixNano" in record or "attributes" in record):
         return True
@@ -141,11 +142,31 @@ def _leaves(key: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
 
 def _log(one: dict[str, Any]) -> Recorded:
     """A log record as a span that holds nothing but the event."""
-    attributes = attributes_of(one.get("attributes"))
+    attributes = {**as_dict(_plain(one.get("body"), 0)), **attributes_of(one.get("attributes"))}
     name = scalar_id(first(one, ("eventName", "event_name"))) or scalar_id(attributes.get("event.name"))
     at = _time(first(one, ("timeUnixNano", "time_unix_nano", "observedTimeUnixNano")))
     trace_id, parent = (_id(first(one, keys)) for keys in (("traceId", "trace_id"), ("spanId", "span_id")))
     return Recorded(trace_id, "", parent, "", {}, (Event(name, attributes, at),))
+
+
+def with_logs(spans: list[Recorded]) -> list[Recorded]:
+    """The spans with the events that were exported apart; those of a span that is not there make one of their own."""
+    apart: dict[tuple[str, str], list[Event]] = {}
+    for log in (span for span in spans if _is_log(span)):
+        apart.setdefault((log.trace_id, log.parent), []).extend(log.events)
+    found = [
+        replace(span, events=(*span.events, *apart.pop((span.trace_id, span.span_id), ())))
+        for span in spans
+        if not _is_log(span)
+    ]
+    for (trace_id, span_id), events in apart.items():
+        times: list[str | None] = [*sorted(event.at for event in events if event.at)] or [None]
+        found.append(Recorded(trace_id, span_id, "", "", {}, tuple(events), times[0], times[-1]))
+    return found
+
+
+def _is_log(span: Recorded) -> bool:
+    return not span.span_id and not span.name and not span.attributes and bool(span.events)
 
 
 def _event(one: dict[str, Any]) -> Event:

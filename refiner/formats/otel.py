@@ -14,7 +14,7 @@ from refiner.formats._building import build, file_id
 from refiner.formats._common import Item, scalar_id, text_of
 from refiner.formats._observed import Kind, account, called, innermost
 from refiner.formats._otel_meaning import counts_of, kind_of, model_of, seen
-from refiner.formats._otel_spans import Event, Recorded, is_spans, spans_of
+from refiner.formats._otel_spans import Event, Recorded, is_spans, spans_of, with_logs
 from refiner.formats._scores import Score, outcomes_of, score_facts
 from refiner.formats._values import TOO_DEEP, objects, shallow, values
 from refiner.ports import Source
@@ -78,16 +78,17 @@ class _Gathered:
 
 
 def _items(trace_id: str, run: _Run, source: Source) -> Iterator[Item]:
-    recorded = {span.span_id or f"{number}": span for number, span in enumerate(run.spans)}
+    whole = with_logs(run.spans)
+    recorded = {span.span_id or f"{number}": span for number, span in enumerate(whole)}
     kinds = _kinds(list(recorded.values()))
     calls = [seen(span, kinds[name]) for name, span in recorded.items()]
     spans = account(calls)
     if not spans:
         return
     models = [span for name, span in recorded.items() if kinds[name] == "model"]
-    root = min(recorded.values(), key=lambda span: (bool(span.parent), span.start or "", span.span_id))
-    scores = [_score(event) for span in run.spans for event in span.events if event.name == _EVALUATED]
-    everything = [root, *run.spans]
+    root = min(recorded.values(), key=lambda span: (bool(span.parent), not span.name, span.start or "", span.span_id))
+    scores = [_score(event) for span in whole for event in span.events if event.name == _EVALUATED]
+    everything = [root, *whole]
     task = (scalar_id(span.attributes.get(source.task_key)) for span in everything if source.task_key)
     trace = build(
         source,
