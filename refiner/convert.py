@@ -231,14 +231,13 @@ _SIDES = ("pass", "fail")
 def _judged(draft: _Draft, seen: _Seen, labelling: Labelling) -> tuple[dict[str, Outcome], tuple[str, ...]]:
     """The outcome that counts of every trace, by external id, and what a person should know about the label files."""
     tasks = {name: place.task_id for name, place in draft.places.items()}
-    outcomes, warnings = intake.side_files(
-        _CORPUS, tasks, labelling.rewards, labelling.feedback, labelling.threshold, copies=draft.copies
-    )
     chosen = labels.by_score(seen.scores, labelling.score, labelling.threshold) if labelling.score else []
     names = {trace_key(_CORPUS, copy): trace_key(_CORPUS, name) for copy, name in draft.copies.items()}
-    stated: dict[str, list[Outcome]] = {}
-    for outcome in (*seen.stated, *chosen, *outcomes):
-        stated.setdefault(names.get(outcome.trace_id, outcome.trace_id), []).append(outcome)
+    own = [replace(one, trace_id=names.get(one.trace_id, one.trace_id)) for one in (*seen.stated, *chosen)]
+    outcomes, warnings = intake.side_files(
+        _CORPUS, tasks, labelling.rewards, labelling.feedback, labelling.threshold, copies=draft.copies, own=own
+    )
+    stated = intake.by_trace([*own, *outcomes])
     return {name: labels.effective(stated.get(trace_key(_CORPUS, name), ())) for name in draft.places}, warnings
 
 

@@ -13,7 +13,7 @@ from refiner.config import RefineConfig
 from refiner.errors import LabelError
 from refiner.file_reports import skipped_words
 from refiner.snapshot import limited
-from refiner.types import EvaluatorNote, Outcome, Trace
+from refiner.types import EvaluatorNote, Outcome, Trace, trace_key
 
 
 class OfTrace(Protocol):
@@ -72,13 +72,15 @@ def effective(outcomes: Sequence[Outcome]) -> Mapping[str, Outcome]:
 def _labels(config: RefineConfig, loaded: ingest.Ingest, corpus: str) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
     names = named_tasks(loaded.traces)
     threshold = labels.Threshold(config.pass_at, config.lower_is_better)
-    outcomes, warnings = side_files(corpus, names, config.binary_rewards, config.ground_truth_file, threshold)
+    own = list(loaded.outcomes)
     if config.score is not None:
         scores = {trace.id: labels.scores_of(trace.meta) for trace in loaded.traces}
-        outcomes = (*labels.by_score(scores, config.score, threshold), *outcomes)
-    if not loaded.outcomes and not outcomes:
+        own += labels.by_score(scores, config.score, threshold)
+    rewards, feedback = config.binary_rewards, config.ground_truth_file
+    outcomes, warnings = side_files(corpus, names, rewards, feedback, threshold, own=own)
+    if not own and not outcomes:
         raise LabelError("the traces carry no outcomes and no label file was given; add --rewards FILE")
-    return (*loaded.outcomes, *outcomes), warnings
+    return (*own, *outcomes), warnings
 
 
 def named_tasks(traces: Iterable[Trace]) -> dict[str, str]:
@@ -94,11 +96,12 @@ def side_files(
     threshold: labels.Threshold,
     *,
     copies: Mapping[str, str] | None = None,
+    own: Iterable[Outcome] = (),
 ) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
     """What label files say about these traces, and what a person should know. Both are empty without a file.
 
     `tasks`: the external ids, each with the task that its file names, or nothing. `copies`: other ids that traces had
-    in copies of them. Raises LabelError.
+    in copies of them. `own`: what the traces' own files say: these need no label. Raises LabelError.
     """
     if rewards is None and feedback is None:
         return (), ()
@@ -113,7 +116,9 @@ def side_files(
             texts = labels.load_feedback(feedback)
     attached = labels.attach(corpus, tasks, given, texts, tasks=tasks, copies=copies)
     rejected = tuple(f"{one.path}:{one.line}: {one.reason}" for one in given.rejected) if given else ()
-    return attached.outcomes, (*attached.report.sentences(), *rejected)
+    ended = {outcome.trace_id for outcome in own if outcome.status != "unknown"}
+    missing = tuple(name for name in attached.report.without_label if trace_key(corpus, name) not in ended)
+    return attached.outcomes, (*replace(attached.report, without_label=missing).sentences(), *rejected)
 
 
 @contextmanager

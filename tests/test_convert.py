@@ -106,7 +106,10 @@ def test_label_files_and_thresholds_are_taken_in(tmp_path: Path) -> None:
     done = convert.convert([given], tmp_path / "out", Labelling(rewards, threshold=Threshold(0.6)))
     assert json.loads((tmp_path / "out/binary_rewards.json").read_text()) == {"a": True, "b": False}
     assert json.loads((tmp_path / "out/feedback.json").read_text()) == {"a": "Nearly"}
-    assert done.warnings[0] == "1 label belongs to no trace, for example nobody."
+    assert done.warnings == (
+        "1 label belongs to no trace, for example nobody.",
+        "1 trace has no label and is not learned from, for example c.",
+    )
 
 
 @pytest.mark.parametrize("backwards", [False, True])
