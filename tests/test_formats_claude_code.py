@@ -209,6 +209,21 @@ def test_errors_of_tools_and_of_the_provider() -> None:
     assert (trace.spans[2].kind, trace.spans[2].error) == ("event", "API Error: 529 overloaded")
 
 
+@pytest.mark.parametrize(
+    ("observation", "error"),
+    [
+        ("Exit code 2\nmake: no rule for x\nstop", "make: no rule for x"),
+        ("Exit code 1\nTraceback (most recent call last):\n  File x\nKeyError: 'a'", "KeyError: 'a'"),
+        ("Exit code 1", "Exit code 1"),
+        ("Error: Exit code 7\n", "Error: Exit code 7"),
+        ("", "error"),
+    ],
+)
+def test_the_error_of_a_command_is_what_it_printed(observation: str, error: str) -> None:
+    answer = claude_line(2, "user", [result("t", observation, is_error=True)])
+    assert one(claude_line(1, "assistant", [use("t")]), answer).spans[0].error == error
+
+
 def test_an_observation_answers_only_the_call_it_names() -> None:
     trace = one(claude_line(1, "assistant", [use("t")]), claude_line(2, "user", [result("other", "x")]))
     assert [(span.kind, span.output) for span in trace.spans] == [("tool_call", ""), ("tool_result", "x")]

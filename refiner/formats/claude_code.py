@@ -6,6 +6,7 @@ One trace a session and one a sub-agent. There is no outcome in a session; a str
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -13,7 +14,7 @@ from refiner.formats import _messages
 from refiner.formats._blocks import block_text, content_text
 from refiner.formats._claude_records import BOOKKEEPING, Ending, Records, Run, Turn
 from refiner.formats._claude_text import ran_here, said, said_instead
-from refiner.formats._common import Item, scalar_id, text_of
+from refiner.formats._common import Item, failed, scalar_id, text_of
 from refiner.formats._steps import Steps, opening
 from refiner.formats._values import TOO_DEEP, objects, shallow
 from refiner.growth import BEGINS, LEFT_BEHIND
@@ -24,6 +25,7 @@ from refiner.types import BadRecord, Outcome, Trace
 _STREAM = {"system", "assistant", "user", "result", "stream_event"}
 _SYNTHETIC = "<synthetic>"
 _SILENT = {"(no content)", "No response requested."}
+_EXIT_CODE = re.compile(r"\A(?:Error: )?Exit code -?\d+(?:\n|\Z)")
 _USAGE = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
@@ -125,12 +127,18 @@ def _add(steps: Steps, turn: Turn) -> None:
 def _answer(steps: Steps, block: dict[str, Any], turn: Turn) -> None:
     text = content_text(block.get("content"))
     plain = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
-    error = (_messages.first_line(plain) or "error") if block.get("is_error") is True else None
+    error = _failure(plain) if block.get("is_error") is True else None
     steps.answer(text, scalar_id(block.get("tool_use_id")), at=turn.at, error=error)
     refusal = said_instead(plain.lstrip()) if error else ""
     if refusal:
         steps.event("interruption", "[interrupted: tool use rejected]", at=turn.at)
         steps.say("user", refusal, at=turn.at)
+
+
+def _failure(text: str) -> str:
+    """The line that names a failure; an exit code alone names one only where nothing was printed."""
+    printed = _EXIT_CODE.sub("", text.lstrip(), count=1)
+    return failed(printed) or _messages.first_line(printed) or _messages.first_line(text) or "error"
 
 
 def _reply(steps: Steps, text: str, turn: Turn) -> None:
