@@ -154,6 +154,7 @@ def test_json_lines_and_a_list_of_rows(written: Any) -> None:
         "run_id\tis_correct\na\tcorrect\nb\tincorrect",
         '{"id": "a", "status": "completed", "resolved": true}\n{"id": "b", "status": "completed", "resolved": false}',
         "trace_id,score\na,0.9\nb,0.2",
+        '[{"id": "a", "soft_restriction": 1.0, "hard_restriction": 1}, {"id": "b", "hard_restriction": 0}]',
         "trace_id,outcome\na,Passed\nb,unresolved",
     ],
 )

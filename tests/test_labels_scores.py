@@ -112,6 +112,17 @@ def test_the_command_line_takes_a_score(tmp_path: Path) -> None:
     assert said.code == 0 and "3 traces labelled" in said.out
 
 
+@pytest.mark.parametrize("command", ["convert", "ingest"])
+def test_where_lower_is_better_only_the_best_passes_unless_a_limit_is_given(tmp_path: Path, command: str) -> None:
+    (tmp_path / "a.jsonl").write_bytes(lines(*traces()))
+    rest = {"convert": ("--out", tmp_path / "out"), "ingest": ("--corpus", "x", "--db", tmp_path / "d.duckdb")}[command]
+    said = refiner(command, tmp_path / "a.jsonl", *rest, "--score", "harm", "--lower-is-better")
+    assert said.code == 0, said.err
+    assert ("0 passed and 4 failed" if command == "convert" else "0 passed, 4 failed") in said.out
+    said = refiner(command, tmp_path / "a.jsonl", *rest, "--pass-at", "5")
+    assert said.code == 2 and "--pass-at: 5.0 is out of range; without --score it must be between 0 and 1" in said.err
+
+
 def test_without_a_score_the_limit_is_from_0_to_1(tmp_path: Path) -> None:
     said = refiner("refine", "--traces", tmp_path, "--out", tmp_path / "out", "--pass-at", "5")
     assert said.code == 2 and "pass_at: 5.0 is out of range; it must be between 0 and 1" in said.err

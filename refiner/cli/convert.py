@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refiner import codec
+from refiner.cli import scores
 from refiner.cli.console import safe
 from refiner.columns import HELP
 from refiner.file_reports import by_reason, copied_words, skipped_words
@@ -23,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for the three files")
     parser.add_argument("--rewards", type=Path, metavar="PATH", help="outcomes, as for `refine`")
     parser.add_argument("--feedback", type=Path, metavar="PATH", help="evaluator feedback by trace id")
-    parser.add_argument("--score", metavar="NAME", help="the score of the traces that says how they ended")
-    parser.add_argument("--pass-at", type=float, default=1.0, metavar="X", help="a score passes from here (default 1)")
-    parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")
+    scores.add_arguments(parser)
     parser.add_argument("--task-key", metavar="FIELD", help="the field that names the task")
     parser.add_argument("--overwrite", action="store_true", help="replace the three files where they exist")
     parser.add_argument("--columns", metavar="TEXT", help=HELP)
@@ -33,10 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from refiner import columns, convert, labels
+    from refiner import columns, convert
 
-    threshold = labels.Threshold(arguments.pass_at, arguments.lower_is_better)
-    labelling = convert.Labelling(arguments.rewards, arguments.feedback, arguments.score, threshold)
+    labelling = convert.Labelling(arguments.rewards, arguments.feedback, arguments.score, scores.threshold(arguments))
     done = convert.convert(
         arguments.paths,
         arguments.out,

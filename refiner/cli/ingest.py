@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refiner import codec
+from refiner.cli import scores
 from refiner.cli.app import DATABASE
 from refiner.cli.console import safe, table
 from refiner.columns import HELP
@@ -28,20 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", required=True, metavar="NAME", help="the corpus; it is made when there is none")
     parser.add_argument("--db", type=Path, default=DATABASE, metavar="FILE", help=f"the database (default {DATABASE})")
     parser.add_argument("--task-key", metavar="FIELD", help="the field that names the task")
-    parser.add_argument("--score", metavar="NAME", help="the score of the traces that says how they ended")
-    parser.add_argument("--pass-at", type=float, default=1.0, metavar="X", help="a score passes from here (default 1)")
-    parser.add_argument("--lower-is-better", action="store_true", help="a score passes up to --pass-at, not from it on")
+    scores.add_arguments(parser)
     parser.add_argument("--columns", metavar="TEXT", help=HELP)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from refiner import columns
-    from refiner.labels import Threshold
     from refiner.workspace.desk import Workspace
 
+    threshold = scores.threshold(arguments)
     arguments.db.parent.mkdir(parents=True, exist_ok=True)
-    threshold = Threshold(arguments.pass_at, arguments.lower_is_better)
     mapping = columns.read(arguments.columns)
     desk = Workspace.open(arguments.db)
     try:

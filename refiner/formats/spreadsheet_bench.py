@@ -37,7 +37,7 @@ class SpreadsheetBench:
         chosen, others = _results(source)
         graded = _graded(source, chosen)
         if others:
-            yield BadRecord(source.path, 0, f"outcomes are not attached: none of {', '.join(others)} is named like it")
+            yield BadRecord(source.path, 0, _unattached(source, others))
         yield from records(stream, source, lambda record, _, line: _convert(record, line, source, graded))
 
 
@@ -91,11 +91,20 @@ def _spans(said: list[str]) -> tuple[Span, ...]:
     return steps.spans()
 
 
+def _own_results(source: Source) -> str:
+    return f"eval_{PurePosixPath(source.path).stem.removeprefix('conv_')}.json"
+
+
+def _unattached(source: Source, others: list[str]) -> str:
+    found = ", ".join(others)
+    return f"outcomes are not attached: none of {found} is named like it; call its own {_own_results(source)}"
+
+
 def _results(source: Source) -> tuple[str, list[str]]:
     """The name of the results that go with the transcripts; where it cannot be told, those that are there."""
     names = source.beside.names() if source.beside else ()
     found = [name for name in names if re.fullmatch(_RESULTS, name)]
-    own = f"eval_{PurePosixPath(source.path).stem.removeprefix('conv_')}.json"
+    own = _own_results(source)
     if own in found:
         return own, []
     alone = len(found) == 1 and sum(1 for name in names if re.fullmatch(_TRANSCRIPTS, name)) == 1

@@ -16,7 +16,8 @@ from refiner.types import BadRecord, Status
 
 _IDS = ("trace_id", "id", "instance_id", "session_id", "run_id", "task_id")
 _VERDICTS = ("outcome", "reward", "resolved", "success", "is_success", "passed", "correct", "is_correct")
-_OUTCOMES = (*_VERDICTS, "status", "score")
+_VERDICTS_OF_TOOLS = ("is_resolved", "is_solved", "hard_restriction")
+_OUTCOMES = (*_VERDICTS, *_VERDICTS_OF_TOOLS, "status", "score")
 """From the plainest name to those that may mean something else."""
 _SHOWN = 80
 _REWARDS_WANTED = (
