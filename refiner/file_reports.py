@@ -100,6 +100,15 @@ def copied_words(copies: Sequence[tuple[str, str]]) -> str:
     )
 
 
+def conflict_words(conflict: tuple[str, str, str]) -> str:
+    """What to say of two traces of one id, given as (id, source that stays, source that was left out)."""
+    name, stays, left_out = conflict
+    return (
+        f"{name}: the trace in {left_out} contradicts the one in {stays}, which stays. "
+        "If these are two runs, they need an id each, or a corpus each."
+    )
+
+
 def _few(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -65,7 +65,10 @@ def test_the_same_again_is_counted_as_copies_and_a_longer_trace_as_growth(desk: 
     other["spans"][1] = call("quite another tool", "other")
     report = desk.ingest("own", [upload("c.jsonl", lines([grown, other]))])
     assert (report.accepted, report.grown, report.duplicates) == (0, 1, 0)
-    assert report.conflicts == ("r1: the trace in c.jsonl:2 contradicts the one in a.jsonl:2, which stays.",)
+    assert report.conflicts == (
+        "r1: the trace in c.jsonl:2 contradicts the one in a.jsonl:2, which stays. "
+        "If these are two runs, they need an id each, or a corpus each.",
+    )
 
 
 def test_a_bad_line_is_named_and_the_others_are_taken(desk: Workspace) -> None:

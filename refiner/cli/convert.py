@@ -11,7 +11,7 @@ from refiner import codec
 from refiner.cli import scores
 from refiner.cli.console import safe
 from refiner.columns import HELP
-from refiner.file_reports import by_reason, copied_words, skipped_words
+from refiner.file_reports import by_reason, conflict_words, copied_words, skipped_words
 
 if TYPE_CHECKING:
     from refiner.convert import Converted
@@ -66,9 +66,7 @@ def as_text(done: Converted, out: Path) -> list[str]:
         (done.notes_left_out, "notes that only the evaluator may see have no place in these files and are left out"),
     )
     lines += [f"{number} {words}." for number, words in left_out if number]
-    lines += [
-        f"{name}: the trace in {new} contradicts the one in {old}, which stays." for name, old, new in done.conflicts
-    ]
+    lines += map(conflict_words, done.conflicts)
     lines += [copied_words(done.copies)] if done.copies else []
     lines += [*done.warnings, *skipped_words(done.skipped)]
     reasons = by_reason(done.rejected)

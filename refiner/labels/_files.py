@@ -241,7 +241,8 @@ def _status(path: Path, entry: _Entry, threshold: Threshold, strict: bool) -> tu
         return status_of(entry.outcome, threshold)
     except ValueError as error:
         if _is_number(entry.outcome):
-            raise LabelError(f"{where} cannot be used: {error}") from None
+            advice = "; divide scores by the highest one there can be" if not str(entry.outcome).startswith("-") else ""
+            raise LabelError(f"{where} cannot be used: {error}{advice}") from None
         raise
 
 

@@ -18,7 +18,7 @@ from refiner import codec, intake, skills
 from refiner.config import RefineConfig, held_out_share, plain, result_fields, unknown_window_words
 from refiner.engine import Emit, Event, Notice, RefinementRecords, StageStarted
 from refiner.errors import BudgetSpent, LabelError, StoreError, WaitingForReplies
-from refiner.file_reports import copied_words
+from refiner.file_reports import conflict_words, copied_words
 from refiner.ports import Tools
 from refiner.reporting.closing import opening_lines
 from refiner.reporting.report import Inputs, Report, Result
@@ -197,9 +197,7 @@ def _nothing_labelled(snapshot: Snapshot) -> str:
 
 
 def _inputs(taken: intake.Intake, added: AddReport) -> Inputs:
-    conflicts = tuple(
-        f"{name}: the trace in {new} contradicts the one in {old}, which stays." for name, old, new in added.conflicts
-    )
+    conflicts = tuple(map(conflict_words, added.conflicts))
     names = {trace.id: trace.external_id for trace in taken.traces}
     copies = sorted((names[copy], names[kept]) for copy, kept in added.renamed if kept in names)
     return Inputs(

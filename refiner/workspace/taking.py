@@ -10,7 +10,7 @@ from pathlib import Path
 
 from refiner import codec, folders, ingest, intake, labels, registry, walking
 from refiner.errors import LabelError
-from refiner.file_reports import copied_words, skipped_words
+from refiner.file_reports import conflict_words, copied_words, skipped_words
 from refiner.labels import LabelFile
 from refiner.types import BadRecord
 from refiner.unpacking import EMPTY, Limits, Unpacked
@@ -181,16 +181,14 @@ def _report(
     bad = Counter(one.path for one in rejected)
     apart = {*label_files, *(one.path for one in (*read.expected, *skipped))}
     names = [*(name for name in files if name not in apart), *(one.path for one in refused)]
-    conflicts = (
-        f"{name}: the trace in {new} contradicts the one in {old}, which stays." for name, old, new in added.conflicts
-    )
+    conflicts = tuple(map(conflict_words, added.conflicts))
     return IngestReport(
         accepted=added.added,
         duplicates=added.duplicates,
         grown=added.grown,
         files=tuple(FileRow(name, read.formats.get(name, ""), read.counts[name], bad[name]) for name in names),
         rejected=tuple(rejected),
-        conflicts=tuple(conflicts),
+        conflicts=conflicts,
         warnings=tuple(skipped_words(read.expected)),
         skipped=tuple(skipped),
     )
