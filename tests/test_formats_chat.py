@@ -115,6 +115,22 @@ def test_blocks_of_the_anthropic_kind_keep_their_order() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("seen", "error"),
+    [
+        ('{"error": "No such \\"bed\\"\\nTry again", "response": ""}', 'No such "bed"'),
+        ('{ "error" : "gone", "rest": "cut o', "gone"),
+        ('{"error": "", "response": "fine"}', None),
+        ('{"error": null}', None),
+        ('{"error": " "}', None),
+        ('{"rows": 1, "error": "told later"}', None),
+    ],
+)
+def test_an_object_that_begins_with_an_error_is_one(seen: str, error: str | None) -> None:
+    (trace,) = traces(json.dumps([said(call("c", "look", "{}")), {"role": "tool", "content": seen}]).encode())
+    assert (trace.spans[0].output, trace.spans[0].error) == (seen, error)
+
+
 def test_reasoning_is_left_out() -> None:
     blocks = [{"type": "thinking", "thinking": "secret"}, {"type": "reasoning", "encrypted_content": "gAAA"}, "words"]
     assert spans(HELLO[0], {"role": "assistant", "content": blocks})[1] == ("message", "assistant", "", "words")

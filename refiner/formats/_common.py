@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO
 
-from refiner.jsontext import clean, rows
+from refiner.jsontext import clean, loads, rows
 from refiner.ports import Source
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
 
@@ -20,6 +20,8 @@ _BARE = re.compile(rf"(?<![A-Za-z0-9+/])(?:{'|'.join(_SIGNS)})[A-Za-z0-9+/]{{200
 _SHORTEST_BARE = 200
 _MAGIC = {"iVB": "png", "/9j": "jpeg", "R0l": "gif", "Ukl": "webp"}
 _ERROR = re.compile(r"\s*(?:Error|Traceback|Exception)\b")
+_STATED_ERROR = re.compile(r'\s*\{\s*"error"\s*:\s*("(?:[^"\\]|\\.)+")')
+"""A JSON object that begins with an error in words. It may be cut off behind them."""
 _USUAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _EPOCH_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
 _EARLIEST_EPOCH = 1e8
@@ -123,11 +125,22 @@ def _moment(value: Any) -> datetime | None:
 
 
 def failed(output: str) -> str | None:
-    """The line that names the failure when an observation is one: the last of a traceback, else the first."""
+    """The line that names the failure when an observation is one: the last of a traceback, the `error` of a JSON
+    object that begins with it, else the first."""
+    stated = _STATED_ERROR.match(output)
+    if stated:
+        return next((line.strip() for line in _loaded(stated[1]).splitlines() if line.strip()), None)
     if not _ERROR.match(output):
         return None
     lines = output.strip().splitlines()
     return lines[-1 if lines[0].startswith("Traceback") else 0].strip()
+
+
+def _loaded(quoted: str) -> str:
+    try:
+        return clean(str(loads(quoted)))
+    except ValueError:
+        return clean(quoted)
 
 
 def scalar_id(value: Any) -> str:

@@ -6,22 +6,18 @@ its tree. The user speaks once: what is said in that role later is the search as
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from refiner.formats import _messages
 from refiner.formats._blocks import content_text
 from refiner.formats._building import build, chosen_task, records
-from refiner.formats._common import Item, scalar_id, text_of
+from refiner.formats._common import Item, text_of
 from refiner.formats._steps import Steps
 from refiner.formats._values import objects
-from refiner.jsontext import loads
 from refiner.ports import Source
 from refiner.types import BadRecord, Outcome, Status
 
-_ERROR = re.compile(r'\s*\{"error": ("(?:[^"\\]|\\.)+")')
-"""Observations are cut off at some length, so they need not be whole JSON."""
 _FACTS = {"finish_type": "finish_type", "query_count": "api_calls", "total_tokens": "total_tokens"}
 
 
@@ -70,9 +66,7 @@ def _told(steps: Steps, messages: list[Any]) -> None:
     asked = False
     for message in messages:
         role = _messages.role_of(message) if isinstance(message, dict) else ""
-        if role == "tool":
-            _answer(steps, content_text(message.get("content")), scalar_id(message.get("name")))
-        elif role == "user" and asked:
+        if role == "user" and asked:
             steps.say("system", content_text(message.get("content")), name="search")
         elif role:
             _messages.add(steps, message)
@@ -90,7 +84,7 @@ def _searched(steps: Steps, root: dict[str, Any]) -> None:
             action = text.strip()
         elif kind == "Action Input" and action:
             steps.call(action, text)
-            _answer(steps, text_of(node.get("observation")), action)
+            steps.answer(text_of(node.get("observation")), name=action)
             action = ""
 
 
@@ -103,15 +97,3 @@ def _longest(root: dict[str, Any]) -> list[dict[str, Any]]:
         children = [one for one in _messages.as_list(path[-1].get("children")) if isinstance(one, dict)]
         paths += [[*path, child] for child in reversed(children)]
     return longest
-
-
-def _answer(steps: Steps, text: str, name: str) -> None:
-    found = _ERROR.match(text)
-    steps.answer(text, name=name, error=_messages.first_line(scalar_id(_loaded(found[1]))) if found else None)
-
-
-def _loaded(text: str) -> Any:
-    try:
-        return loads(text)
-    except ValueError:
-        return text

@@ -241,7 +241,9 @@ def _status(path: Path, entry: _Entry, threshold: Threshold, strict: bool) -> tu
         return status_of(entry.outcome, threshold)
     except ValueError as error:
         if _is_number(entry.outcome):
-            advice = "; divide scores by the highest one there can be" if not str(entry.outcome).startswith("-") else ""
+            advice = (
+                "; divide scores by the highest one there can be" if str(entry.outcome).strip()[:1].isdigit() else ""
+            )
             raise LabelError(f"{where} cannot be used: {error}{advice}") from None
         raise
 
