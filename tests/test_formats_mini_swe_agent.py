@@ -125,6 +125,30 @@ def test_a_bare_list_of_the_first_version_is_a_run_and_other_lists_stay_chat() -
         assert known is not None and known.name == "chat"
 
 
+def test_a_list_that_was_cut_off_and_messages_by_line_are_one_run_too() -> None:
+    said = [{"role": "user", "content": "Mend it"}, {"role": "assistant", "content": "```bash\nls x\n```"}, SEEN]
+    cut = json.dumps([*said, *said])[:-30].encode()
+    for data, left_out in ((cut, 1), ("\n".join(map(json.dumps, said)).encode(), 0)):
+        assert registry.detect(data) is FORMAT
+        items = list(FORMAT.parse(io.BytesIO(data), Source("corpus", "a/t.traj.json")))
+        (trace,) = (item for item in items if isinstance(item, Trace))
+        assert (trace.external_id, trace.spans[1].error, len(items)) == ("a/t", "ls: no x", 1 + left_out)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Please solve this issue: It {broke}\r\nagain\n\nYou can execute bash commands and edit files.\n## Rules",
+        "<pr_description>\nConsider the following PR description:\nIt {broke}\r\nagain\n</pr_description>\n<rules>",
+    ],
+)
+def test_the_task_is_what_is_asked_and_not_the_rules_around_it(prompt: str) -> None:
+    record = run(SEEN)
+    record["messages"][1]["content"] = prompt
+    (trace,) = parse(record)
+    assert (trace.task, trace.spans[1].output) == ("It {broke}\r\nagain", prompt)
+
+
 @pytest.mark.corpora
 def test_the_real_bare_lists_have_their_commands(corpora: Path) -> None:
     loaded = ingest.load([corpora / "mini-swe-agent"], corpus="corpus")
@@ -135,3 +159,4 @@ def test_the_real_bare_lists_have_their_commands(corpora: Path) -> None:
     calls = [[span for span in trace.spans if span.name == "bash"] for trace in loaded.traces]
     assert [len(found) for found in calls] == [10, 2]
     assert [sum(span.error is not None for span in found) for found in calls] == [2, 0]
+    assert not any("You can execute" in trace.task or "Please solve" in trace.task for trace in loaded.traces)

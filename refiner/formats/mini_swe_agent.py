@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 
 from refiner.formats import _messages
 from refiner.formats._blocks import content_text
-from refiner.formats._building import build, chosen_task, records
+from refiner.formats._building import build, chosen_task, file_id, records
 from refiner.formats._codex_items import exit_error
 from refiner.formats._common import Item, json_text, scalar_id, text_of, utc_time
 from refiner.formats._refusals import refused
-from refiner.formats._steps import Steps
+from refiner.formats._steps import Steps, opening
 from refiner.formats._values import objects
 from refiner.ports import Source
 from refiner.types import BadRecord, Outcome
@@ -24,7 +24,12 @@ from refiner.types import BadRecord, Outcome
 _ENDINGS = (".traj.json", ".json")
 _BLOCK = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n?```", re.DOTALL)
 _CODE = re.compile(r"\A\s*<returncode>(-?\d{1,9})</returncode>\s*(?:<output>\n?)?")
-_BLANK = b"\xef\xbb\xbf \t\r\n"
+_ISSUE = re.compile(
+    r"\A\s*(?:Please solve this issue:|<pr_description>\s*Consider the following PR description:)\s*(.*?)\s*"
+    r"(?:^You can execute bash commands and edit files|</pr_description>)",
+    re.DOTALL | re.MULTILINE,
+)
+"""The request in the prompts that come with the agent; rules and advice follow it."""
 _TOKENS = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 _OWN_ENDINGS = {"", "submitted", "limitsexceeded", "formaterror", "userinterruption", "repeatedformaterror"}
 """Endings that are the agent's or the user's; every other one is the name of an exception of the harness."""
@@ -36,12 +41,21 @@ class MiniSweAgent:
 
     def sniff(self, head: bytes) -> float:
         found = objects(head)
-        return float(any(map(_is_ours, found)) or (head.lstrip(_BLANK).startswith(b"[") and _is_bare(list(found))))
+        return float(any(map(_is_ours, found)) or _is_bare(list(found)))
 
     def parse(self, stream: BinaryIO, source: Source) -> Iterator[Item]:
-        yield from records(
-            stream, source, lambda record, name, line: _items(record, name, line, source), *_ENDINGS, one=_whole
-        )
+        """Messages that stand alone, as in a list that was cut off, are one run."""
+        loose: list[dict[str, Any]] = []
+
+        def convert(record: dict[str, Any], name: str, line: int) -> Iterator[Item]:
+            if _messages.is_message(record):
+                loose.append(record)
+            else:
+                yield from _items(record, name, line, source)
+
+        yield from records(stream, source, convert, *_ENDINGS, one=_whole)
+        if loose:
+            yield from _items({"messages": loose}, file_id(source, *_ENDINGS), 1, source)
 
 
 FORMAT = MiniSweAgent()
@@ -91,7 +105,9 @@ def _items(record: dict[str, Any], name: str, line: int, source: Source) -> Iter
     meta = {"exit_status": status, "version": info.get("mini_version"), **_stats(info)}
     meta |= _tokens(_messages.as_list(record.get("messages")))
     meta["ended"] = "limit" if status.lower() == _LIMIT else ""
-    trace = build(source, FORMAT.name, name, spans, place=line, task_id=task, model=config.get("model_name"), meta=meta)
+    asked, model = _ISSUE.match(opening(spans)), config.get("model_name")
+    goal = asked[1] if asked else ""
+    trace = build(source, FORMAT.name, name, spans, place=line, task=goal, task_id=task, model=model, meta=meta)
     yield trace
     if broken:
         yield Outcome(trace.id, "infrastructure")
