@@ -292,6 +292,7 @@ def test_scores_are_judged_by_threshold_and_direction(desk: Workspace) -> None:
         (b'{"r0": "pass"}', "without quotes"),
         (b"not a table", "holds something else"),
         (b'{"r0": 7}', "0 to 1"),
+        (b'{"instance_id": "r1", "model_patch": "diff"}', "predictions for SWE-bench.*give the report of the grader"),
     ],
 )
 def test_a_label_file_that_cannot_be_read_says_why_without_a_path(desk: Workspace, data: bytes, words: str) -> None:

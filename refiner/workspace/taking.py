@@ -227,6 +227,8 @@ def _label_file(path: Path, reading: Reading, names: Collection[str]) -> tuple[L
 
 def _texts(path: Path) -> dict[str, str] | None:
     """The feedback of a file; None when it holds none (words like "pass" are outcomes written wrongly, not texts)."""
+    if registry.described(path):
+        return None
     try:
         texts = labels.load_feedback(path)
     except LabelError:
