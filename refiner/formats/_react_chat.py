@@ -41,9 +41,10 @@ def _calls(message: dict[str, Any]) -> bool:
 
 def _observed(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Whether a message is what was observed on the action in the message before it."""
-    roles = _messages.role_of(before), _messages.role_of(after)
-    texts = content_text(before.get("content")), content_text(after.get("content"))
-    return roles == ("assistant", "user") and bool(_ACTION.search(texts[0])) and bool(_OBSERVED.match(texts[1]))
+    if (_messages.role_of(before), _messages.role_of(after)) != ("assistant", "user"):
+        return False
+    seen = _OBSERVED.match(content_text(after.get("content")))
+    return seen is not None and _ACTION.search(content_text(before.get("content"))) is not None
 
 
 def _seen(message: dict[str, Any]) -> dict[str, Any]:
