@@ -159,6 +159,17 @@ REACTED = [
 ]
 
 
+def test_several_agents_keep_their_names() -> None:
+    team = [{**HELLO[0], "name": "Admin"}, {**HELLO[1], "name": "Coder"}, {"role": "Critic", "content": "No"}]
+    (trace,) = traces(json.dumps(team).encode())
+    assert [(span.role, span.name) for span in trace.spans] == [
+        ("user", "Admin"),
+        ("assistant", "Coder"),
+        ("assistant", "Critic"),
+    ]
+    assert trace.task == "Hello"
+
+
 def test_calls_and_observations_among_the_messages_are_steps() -> None:
     items = [
         HELLO[0],

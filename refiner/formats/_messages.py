@@ -50,9 +50,16 @@ def add(steps: Steps, message: dict[str, Any], at: str | None = None, until: str
     legacy = _legacy(message.get("function_call"))
     if (calls or legacy) and content == "None":
         content = None
-    _speak(steps, role, content, scalar_id(message.get("id")), at)
+    _speak(steps, role, content, scalar_id(message.get("id")), at, _speaker(message, role))
     for call in [*calls, *legacy]:
         add_call(steps, call, at)
+
+
+def _speaker(message: dict[str, Any], role: str) -> str:
+    """The name of the agent that speaks, where there are several; they may stand in the role as well."""
+    given = scalar_id(message.get("role"))
+    other = "" if given.lower() in ROLES else given
+    return "" if role == "system" else scalar_id(message.get("name")) or other
 
 
 def is_item(value: Any) -> bool:
@@ -119,15 +126,15 @@ def as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _speak(steps: Steps, role: str, content: Any, span_id: str, at: str | None) -> None:
-    """Words, with the calls and observations that stand among them in their place."""
+def _speak(steps: Steps, role: str, content: Any, span_id: str, at: str | None, speaker: str) -> None:
+    """Words, with the calls and observations that stand among them in their place. `speaker`: one of several agents."""
     words: list[str] = []
     for block in content if isinstance(content, list) else [content]:
         step = _step(block)
         if step is None:
             words.append(content_text(block))
             continue
-        steps.say(role, "\n".join(filter(None, words)), span_id, at)
+        steps.say(role, "\n".join(filter(None, words)), span_id, at, speaker)
         words = []
         kind, inner = step
         if kind == "call":
@@ -136,7 +143,7 @@ def _speak(steps: Steps, role: str, content: Any, span_id: str, at: str | None) 
             result = first(inner, ("content", *_RESULTS))
             name, error = first_id(inner, _NAMES), stated_error(inner, result)
             steps.answer(result_text(result), first_id(inner, _CALL_IDS[:-1]), name, at, error)
-    steps.say(role, "\n".join(filter(None, words)), span_id, at)
+    steps.say(role, "\n".join(filter(None, words)), span_id, at, speaker)
 
 
 def _step(block: Any) -> tuple[str, dict[str, Any]] | None:
