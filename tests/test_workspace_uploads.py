@@ -307,7 +307,8 @@ def test_a_label_file_that_cannot_be_read_says_why_without_a_path(desk: Workspac
 def test_feedback_alone_reaches_traces_that_have_an_outcome(desk: Workspace) -> None:
     desk.ingest("own", [upload("a.jsonl", TRACES)])
     desk.attach_labels("own", upload("labels.json", '{"r0": false}'))
-    desk.attach_labels("own", upload("feedback.json", '{"r0": "The total is missing."}'))
+    report = desk.attach_labels("own", upload("feedback.json", '{"r0": "The total is missing."}'))
+    assert "feedback.json holds feedback alone: it says of no trace how it ended." in report.warnings
     row = desk.label_rows("own", status="fail")[0]
     assert (row.external_id, row.feedback) == ("r0", "The total is missing.")
 

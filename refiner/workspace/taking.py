@@ -131,12 +131,13 @@ class Taking:
         self.room.store.add_outcomes(attached.outcomes)
         reached.update(outcome.trace_id for outcome in attached.outcomes)
         rejected = () if rewards is None else tuple(replace(one, path=name) for one in rewards.rejected)
+        alone = () if rewards else (f"{name} holds feedback alone: it says of no trace how it ended.",)
         return replace(
             report,
             labels=len(reached),
             files=(*report.files, FileRow(name, LABELS, 0, len(rejected))),
             rejected=(*report.rejected, *rejected),
-            warnings=(*report.warnings, *replace(attached.report, without_label=()).sentences()),
+            warnings=(*report.warnings, *alone, *replace(attached.report, without_label=()).sentences()),
         )
 
     def _still_open(self, entry: Entry, report: IngestReport) -> IngestReport:
