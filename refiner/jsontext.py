@@ -198,7 +198,7 @@ def _without_lines(source: Values) -> Iterator[Row]:
         found = _values(source)
         for row in found:
             held.append(row)
-            if row.record:
+            if row.record is not None:
                 source.forget()
                 yield from held
                 yield from found

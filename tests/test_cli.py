@@ -89,6 +89,22 @@ def test_a_command_that_cannot_be_understood_ends_with_2(arguments: list[str]) -
 
 
 @pytest.mark.parametrize(
+    ("first", "behind"),
+    [
+        ("labels accept quiet loud --corpus c", "labels accept --corpus c quiet loud"),
+        ("labels accept c --corpus c", "labels accept --corpus c c"),
+        ("skills status nobody --json", "skills status --json nobody"),
+    ],
+)
+def test_names_may_stand_before_or_behind_the_options(
+    first: str, behind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = [refiner(*words.split()) for words in (first, behind)]
+    assert said[0] == said[1] and "usage:" not in said[0].err
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["--analyst", "model"], r"\w+: the model analyst (is not available|needs the address of an endpoint)"),

@@ -44,7 +44,7 @@ def test_the_size_of_the_steps_changes_nothing(
     data = ("\ufeff" + start + between.join(texts) + end).encode()
     whole = data[: len(data) - cut]
     assert read(whole, chunk) == read(whole, 10**9)
-    if cut == 0:
+    if cut == 0 and all(records):  # a file whose first line is a whole record is one of lines
         assert [row.record for row in read(data, chunk)] == records
 
 
@@ -61,6 +61,7 @@ SPOILT = "not JSON: Expecting value; nothing after it could be read"
         ('[{"a": 1},\n', [(1, {"a": 1}, ""), (2, None, "cut off: the file ends inside the list")]),
         ('[{"a": 1}, oops, {"b": 2}]', [(1, {"a": 1}, ""), (1, None, SPOILT)]),
         ('[1]\n{"a": 1}\n', [(1, None, "not an object but a list"), (2, {"a": 1}, "")]),
+        ("[{}]", [(1, {}, "")]),
         ("[12", [(1, None, "cut off: the file ends inside the list")]),
         ('\n{\n "a": {\n  "b": [\n   "c",\n   "d', [(2, None, CUT)]),
         ('{"a": [\n{"b": 1}', [(1, None, "not JSON: Expecting value at column 8"), (2, {"b": 1}, "")]),
