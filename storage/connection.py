@@ -67,7 +67,7 @@ class Database:
     @contextmanager
     def bulk(self) -> Iterator[None]:
         """While very much is written: checkpoints, which rewrite what is there, come rarely, and memory stays small."""
-        self._set("SET wal_autocheckpoint = '256MB'", "SET memory_limit = '512MB'")
+        self._set("SET wal_autocheckpoint = '64MB'", "SET memory_limit = '512MB'")
         try:
             yield
         finally:
