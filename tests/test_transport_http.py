@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 import stub_model as stubs
-from stub_model import Exchange, Fault, StubModel, says, status
+from stub_model import DEFAULT, Exchange, Fault, StubModel, says, status
 from transport_help import KEY, MODEL, FakeTime, request, transport
 
 from refiner.errors import AnalystError, AuthFailed, BadReply, ConfigError, RateLimited, Timeout, Unreachable
@@ -225,11 +226,18 @@ def test_a_storm_of_429_ends_in_replies_for_all(stub: StubModel) -> None:
     time = FakeTime()
     asked = transport(stub, time, jitter=lambda: 0.5)
     asked.complete(request())
-    stub.script(*[status(429, headers={"retry-after": "1"})] * 40)
+    refused = Counter[str]()
+
+    def refuse_twice(body: dict[str, Any]) -> str | Fault:
+        prompt = body["messages"][-1]["content"]
+        refused[prompt] += 1
+        return status(429, headers={"retry-after": "1"}) if refused[prompt] <= 2 else DEFAULT
+
+    stub.answer = refuse_twice
     with ThreadPoolExecutor(16) as pool:
         replies = list(pool.map(lambda number: asked.complete(request(f"prompt {number}")), range(64)))
     assert len(replies) == 64
-    assert len(stub.chats) == 1 + 64 + 40
+    assert len(stub.chats) == 1 + 64 * 3
 
 
 def test_sixty_four_threads_share_one_transport(stub: StubModel) -> None:
