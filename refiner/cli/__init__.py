@@ -32,25 +32,25 @@ COMMANDS = {
 INTERRUPTED = 130
 
 
-def _names_first(parser: argparse.ArgumentParser, given: list[str]) -> list[str]:
-    """The words, with optional names behind options moved before them, where argparse finds them."""
-    if "--" in given or {"-h", "--help", "--version"} & set(given):
-        return given
-    _, late = parser.parse_known_args(given)
-    if not late or any(word.startswith("-") for word in late):
-        return given
+def _parsed(parser: argparse.ArgumentParser, given: list[str]) -> argparse.Namespace:
+    """What was asked for; optional names behind options are moved before them, where argparse finds them."""
+    known, late = parser.parse_known_args(given)
+    if not late:
+        return known
+    if "--" in given or any(word.startswith("-") for word in late):
+        return parser.parse_args(given)  # ends with what it does not know
     lead = next((at for at, word in enumerate(given) if word.startswith("-")), len(given))
     rest = given[lead:]
     for word in reversed(late):
         del rest[len(rest) - 1 - rest[::-1].index(word)]
-    return [*given[:lead], *late, *rest]
+    return parser.parse_args([*given[:lead], *late, *rest])
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
     parser = build_parser(given[:1])
-    arguments = parser.parse_args(_names_first(parser, given))
+    arguments = _parsed(parser, given)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal of another encoding shows ? instead of failing
     try:
