@@ -10,15 +10,18 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
 from refiner import skills
 from refiner.errors import SkillError
-from refiner.installs.installing import install, keep, rollback, status
+from refiner.installs.installing import install, keep, outlook, rollback, status
+from refiner.installs.package import Package
 from refiner.installs.records import Version
 from refiner.installs.store import Entry, Store
 from refiner.resources import ROOT
@@ -157,6 +160,102 @@ def test_edits_after_a_killed_write_are_kept(tmp_path: Path, dying: Callable[[Pa
     (folder / "SKILL.md").write_bytes(skill("- edited after the crash"))
     kept = keep(opened(folder))
     assert kept is not None and opened(folder).files(kept.version)["SKILL.md"] == skill("- edited after the crash")
+
+
+def beside(writer: Callable[[], object], at: int, reader: Callable[[], object], patch: pytest.MonkeyPatch) -> object:
+    """What a reader finds that begins at the writer's n-th move of a file; None when there is no such move.
+
+    The writer goes on as soon as the reader is done, or waits for the lock.
+    """
+    moved, move, lock, found = 0, os.replace, Store.locked, list[object]()
+    ready = Event()
+
+    def read() -> None:
+        found.append(reader())
+        ready.set()
+
+    reading = Thread(target=read)
+
+    def locked(store: Store) -> AbstractContextManager[None]:
+        ready.set()
+        return lock(store)
+
+    def moves(*names: object) -> None:
+        nonlocal moved
+        moved += 1
+        if moved == at:
+            patch.setattr(Store, "locked", locked)
+            reading.start()
+            assert ready.wait(30)
+        move(*names)  # type: ignore[arg-type]
+
+    with patch.context() as patched:
+        patched.setattr(os, "replace", moves)
+        writer()
+    patch.setattr(Store, "locked", lock)
+    if moved < at:
+        return None
+    reading.join()
+    return found[0]
+
+
+def sight(store: Store) -> tuple[object, ...]:
+    """Edits by hand, undecided places and files that a reader sees."""
+    ahead = outlook(store, NEW)
+    return status(store).edited, ahead.hand, ahead.woven.hunks, dict(ahead.tree.files)
+
+
+@pytest.mark.parametrize("first", [None, OLD])
+def test_a_reader_beside_a_writer_sees_the_skill_before_or_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Package | None
+) -> None:
+    seen = list[object]()
+    for at in range(1, 30):
+        folder = tmp_path / str(at) / "demo"
+        if first:
+            install(opened(folder), first)
+
+        def writer(folder: Path = folder) -> object:
+            return install(opened(folder), NEW)
+
+        found = beside(writer, at, partial(sight, opened(folder)), monkeypatch)
+        if found is None:
+            break
+        seen.append(found)
+    before = {} if first is None else dict(OLD.files)
+    assert at < 29
+    assert all(one in [((), (), (), before), ((), (), (), dict(NEW.files))] for one in seen), seen
+    assert len({str(one) for one in seen}) == 2
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("reads", ["versions", "working"])
+@pytest.mark.parametrize("first", [None, OLD])
+def test_a_write_between_two_reads_is_seen_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: Package | None, reads: str, after: bool
+) -> None:
+    for at in range(1, 10):
+        store = opened(tmp_path / str(at) / "demo")
+        if first:
+            install(store, first)
+        called, read = 0, getattr(Store, reads)
+
+        def reading(one: Store, at: int = at, read: Callable[[Store], object] = read) -> object:
+            nonlocal called
+            called += 1
+            found = read(one) if called == at and after else None
+            if called == at:
+                install(opened(one.folder), NEW)
+            return read(one) if found is None else found
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, reads, reading)
+            edited, hand, hunks, files = sight(store)
+        assert (edited, hand, hunks) == ((), (), ())
+        assert files in (dict(first.files) if first else {}, dict(NEW.files))
+        if called < at:
+            break
+    assert 1 < at < 9
 
 
 def test_writers_wait_for_each_other(tmp_path: Path) -> None:

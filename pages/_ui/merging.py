@@ -11,6 +11,7 @@ from pages._ui import cards, installed, session
 from pages._ui.text import count, esc
 from refiner.installs.folding import SIMILARITY
 from refiner.installs.joining import foresee, join
+from refiner.installs.looking import look
 from refiner.installs.store import store_of
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def draw(skill: Listed, others: Sequence[Listed]) -> None:
     _seen(seen)
     _decide(source, destination, alike)
     st.subheader(f"What will change in {destination.folder.name}", anchor=False)
-    installed.files(destination.working().files, seen.tree.files, "in_merged")
+    installed.files(look(destination).tree.files, seen.tree.files, "in_merged")
 
 
 def _seen(seen: Folded) -> None:

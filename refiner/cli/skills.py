@@ -104,11 +104,12 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
+    from refiner.installs.looking import look
     from refiner.installs.records import numbered
 
     store = _open(arguments)
     wanted = arguments.version
-    files = store.working().files if wanted is None else store.files(numbered(store.versions(), wanted))
+    files = look(store).tree.files if wanted is None else store.files(numbered(store.versions(), wanted))
     if arguments.file not in files:
         raise UsageError(f"the skill has no file {arguments.file}; it has {', '.join(sorted(files)) or 'none'}")
     body = files[arguments.file].decode("utf-8", "replace")

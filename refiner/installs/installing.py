@@ -8,6 +8,7 @@ from typing import Any
 
 from refiner import carried
 from refiner.errors import Conflict, SkillError
+from refiner.installs.looking import look
 from refiner.installs.package import Package
 from refiner.installs.records import Files, Tree, Version, numbered
 from refiner.installs.store import Entry, Store, digest
@@ -32,8 +33,8 @@ class Status:
 
 def status(store: Store) -> Status:
     """What changed in the folder since the last version."""
-    head = store.head()
-    return Status(head) if head is None else _compared(head, store.working().files)
+    seen = look(store)
+    return Status(None) if seen.head is None else _compared(seen.head, seen.tree.files)
 
 
 def _compared(head: Version, files: Files) -> Status:
@@ -65,12 +66,13 @@ class Outlook:
 
 def outlook(store: Store, package: Package) -> Outlook:
     """What `install` would do now; writes nothing. Raises SkillError."""
-    tree, head = store.working(), store.head()
+    seen = look(store)
+    tree, head = seen.tree, seen.head
     if head is None and tree.files and MAIN not in tree.files:
         raise SkillError(f"{store.folder} holds files but no {MAIN}; choose another folder, or empty this one")
     hand = _compared(head, tree.files).edited if head and tree.files else ()
     mine = _mine(store, tree, head)
-    woven = weave(_base(store, package), mine, package.files) if mine else weave({}, {}, package.files)
+    woven = weave(_base(store, seen.versions, package), mine, package.files) if mine else weave({}, {}, package.files)
     return Outlook(package, tree, head, woven, hand, carried.exposed(package.provenance))
 
 
@@ -79,10 +81,10 @@ def _mine(store: Store, tree: Tree, head: Version | None) -> Files:
     return {**store.files(head), **tree.files} if head and MAIN not in tree.files else tree.files
 
 
-def _base(store: Store, package: Package) -> Files:
+def _base(store: Store, versions: Sequence[Version], package: Package) -> Files:
     """What both sides come from: what this refinement brought last; else what it was made from; else what came last
     from outside. Unknown: nothing, so that every difference is shown."""
-    past, refinement = _past(store.versions()), package.provenance.get("refinement")
+    past, refinement = _past(versions), package.provenance.get("refinement")
     outside = [one for one in past if one.source not in ("hand", "merge", "rollback")]
     same = [one for one in outside if refinement and one.more.get("refinement") == refinement]
     if package.base is not None and not same:

@@ -10,6 +10,7 @@ from refiner import carried
 from refiner.errors import SkillError
 from refiner.installs.folding import SIMILARITY, Folded, fold
 from refiner.installs.installing import Installed, caught_up, write
+from refiner.installs.looking import look
 from refiner.installs.records import Tree, Version
 from refiner.installs.store import Entry, Store
 from refiner.skills.loading import MAIN
@@ -52,7 +53,7 @@ def _fold(source: Store, destination: Store, similarity: float) -> Folded:
 
 
 def _whole(store: Store) -> Tree:
-    tree = store.working()
+    tree = look(store).tree
     if MAIN not in tree.files:
         raise SkillError(f"{store.folder} has no {MAIN}; a merge takes two whole skills")
     return tree

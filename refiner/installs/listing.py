@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from refiner import merge
 from refiner.errors import SkillError
 from refiner.installs.installing import Status, status
+from refiner.installs.looking import look
 from refiner.installs.places import Found, Place, found_in, known, place_of
 from refiner.installs.records import Files, Version, numbered
 from refiner.installs.store import Store, store_of
@@ -82,7 +83,7 @@ def compared(store: Store, first: int | None = None, last: int | None = None) ->
         first = max(1, last - 1) if last else len(versions) if edited else max(1, len(versions) - 1)
     old = numbered(versions, first)
     if last is None:
-        return Compared(named(old), "what lies there now", store.files(old), store.working().files)
+        return Compared(named(old), "what lies there now", store.files(old), look(store).tree.files)
     new = numbered(versions, last)
     return Compared(named(old), named(new), store.files(old), store.files(new))
 

@@ -131,9 +131,13 @@ class Store:
         except OSError as error:
             raise self._refused("written", error) from error
 
+    def writing(self) -> bool:
+        """Whether a write is under way, or was interrupted."""
+        return (self.home / "pending.json").exists()
+
     def settle(self) -> None:
         """Finishes an interrupted write if there is one and the folder may be written."""
-        if (self.home / "pending.json").exists():
+        if self.writing():
             with suppress(SkillError), self.locked():
                 pass
 
