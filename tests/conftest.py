@@ -53,7 +53,6 @@ def pytest_configure(config: pytest.Config) -> None:
     home = tempfile.TemporaryDirectory(prefix="refiner-home-", ignore_cleanup_errors=True)
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = home.name
-    socket.getaddrinfo = _resolve_loopback
     # A shell that starts its commands in the background has them ignore Ctrl-C, children included; tests press it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -81,6 +80,13 @@ def _side_by_side(file: Path) -> str:
     """Tests with one name run in one process, one after another: those of a file, which share fixtures, and all that
     need a browser, which share a prepared database and would slow each other down."""
     return file.parent.name if file.parent.name == "browser" else file.stem
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Names end at this machine, for every test and the fixtures of any scope that it is the first to ask for. Set
+    anew each time: libraries under test put the real look-up back, and a test without any network leaves none."""
+    socket.getaddrinfo = _resolve_loopback
 
 
 @pytest.hookimpl(wrapper=True)
@@ -113,12 +119,6 @@ def _refuse_skip(report: Any) -> None:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     if os.environ.get(CORPORA):
         terminalreporter.write_line(f"real corpora: read by {len(_read_corpora)} tests")
-
-
-@pytest.fixture(autouse=True)
-def _names_end_at_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For every test anew: libraries under test put the real look-up back."""
-    monkeypatch.setattr(socket, "getaddrinfo", _resolve_loopback)
 
 
 @pytest.fixture(scope="session")

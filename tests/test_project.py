@@ -245,6 +245,18 @@ def test_a_corpora_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> Non
     assert done.returncode != 0 and "which is no folder" in done.stdout + done.stderr
 
 
+def test_a_test_without_network_takes_it_from_no_later_test_and_no_fixture(tmp_path: Path) -> None:
+    body = (
+        "import socket\n"
+        "def test_first(socket_disabled): pytest.raises(RuntimeError, socket.getaddrinfo, '127.0.0.1', 80)\n"
+        "@pytest.fixture(scope='module')\ndef found(): return socket.getaddrinfo('127.0.0.1', 80)\n"
+        "def test_here(found): assert found and socket.getaddrinfo('127.0.0.1', 80)\n"
+        "def test_abroad(found): pytest.raises(OSError, socket.getaddrinfo, 'host.example', 80)\n"
+    )
+    done = run_pytest(tmp_path, body, PYTEST_PLUGINS="pytest_socket")
+    assert "3 passed" in done.stdout, done.stdout
+
+
 def test_tests_see_no_settings_and_no_home_of_the_person_who_runs_them(tmp_path: Path) -> None:
     body = (
         "def test_it():\n"
