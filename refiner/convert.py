@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, get_args
+from typing import Any, get_args
 
-from refiner import ingest, intake, labels
+from refiner import intake, labels, reading
+from refiner.drafting import CORPUS, LINES, Draft
 from refiner.errors import FormatError, OutputError
-from refiner.formats import canonical
-from refiner.growth import BEGINS, grows
-from refiner.parts import together
-from refiner.ports import Source
 from refiner.types import BadRecord, Outcome, Status, Trace, trace_key
 
 TRACES = "traces.jsonl"
 REWARDS = "binary_rewards.json"
 FEEDBACK = "feedback.json"
 FILES = (TRACES, REWARDS, FEEDBACK)
-_CORPUS = "corpus"
+_SIDES = ("pass", "fail")
 _DRAFT = ".converting"
-_LINES = "lines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,8 @@ class Converted:
 
     Only passed and failed traces are in the rewards; infrastructure stands in the trace's own record. A conflict is
     (external id, source that was written, source that was not). `skipped`: files of a folder that are no traces.
-    `copies`: sessions that were copied under another id, as (that id, the id that was written).
+    `copies`: sessions that were copied under another id, as (that id, the id that was written). `namesakes`: traces
+    whose id a different run of another file has, as (that id, source, the id that was written).
     """
 
     statuses: dict[Status, int]
@@ -57,6 +53,7 @@ class Converted:
     rejected: tuple[BadRecord, ...]
     skipped: tuple[BadRecord, ...]
     warnings: tuple[str, ...]
+    namesakes: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def traces(self) -> int:
@@ -64,90 +61,22 @@ class Converted:
 
 
 @dataclass(slots=True)
-class _Place:
-    """Where the line of a trace begins in the draft, its revision, the task its file names, its source and format."""
-
-    at: int
-    revision: str
-    task_id: str
-    source: str
-    format: str
-
-
-@dataclass(slots=True)
-class _Draft:
-    """Traces as lines of a file, in the order in which they came; of a run that grew the longest one counts.
-
-    `begun`: the traces by the first line of their session. `copies`: ids of copied sessions, with that of the original.
-    """
-
-    stream: BinaryIO
-    places: dict[str, _Place] = field(default_factory=dict)
-    duplicates: int = 0
-    conflicts: list[tuple[str, str, str]] = field(default_factory=list)
-    begun: dict[str, list[str]] = field(default_factory=dict)
-    copies: dict[str, str] = field(default_factory=dict)
-
-    def take(self, trace: Trace) -> None:
-        trace = trace if trace.external_id in self.places else self._under_its_name(trace)
-        known, revision = self.places.get(trace.external_id), trace.revision
-        if known is None:
-            self._write(trace, revision)
-        elif known.revision == revision or grows(trace, before := self._read(known)):
-            self.duplicates += 1
-        elif grows(before, trace):
-            self.duplicates += 1
-            self._write(trace, revision)
-        elif (whole := together(before, trace)) is not None:
-            self._write(whole, whole.revision)
-        else:
-            self.conflicts.append((trace.external_id, known.source, trace.source))
-
-    def _under_its_name(self, trace: Trace) -> Trace:
-        """A session that was copied under another id, as the trace that it is already."""
-        for name in self.begun.get(trace.meta.get(BEGINS, ""), ()):
-            kept = self._read(self.places[name])
-            if grows(kept, trace) or grows(trace, kept):
-                self.copies[trace.external_id] = name
-                return replace(trace, external_id=name)
-        return trace
-
-    def lines(self) -> Iterator[tuple[str, bytes]]:
-        """External id and line of every trace that counts."""
-        for name, place in sorted(self.places.items(), key=lambda item: item[1].at):
-            yield name, self._line(place)
-
-    def _write(self, trace: Trace, revision: str) -> None:
-        at = self.stream.seek(0, os.SEEK_END)
-        if BEGINS in trace.meta and trace.external_id not in self.places:
-            self.begun.setdefault(trace.meta[BEGINS], []).append(trace.external_id)
-        self.places[trace.external_id] = _Place(at, revision, trace.task_id, trace.source, trace.format)
-        self.stream.write(json.dumps(canonical.record_of(trace)).encode() + b"\n")
-
-    def _read(self, place: _Place) -> Trace:
-        items = canonical.FORMAT.parse(io.BytesIO(self._line(place)), Source(_CORPUS, TRACES))
-        return next(replace(item, format=place.format) for item in items if isinstance(item, Trace))
-
-    def _line(self, place: _Place) -> bytes:
-        self.stream.seek(place.at)
-        return self.stream.readline()
-
-
-@dataclass(slots=True)
 class _Seen:
     """What is said about the traces, while they stream by."""
 
     threshold: labels.Threshold
-    stated: list[Outcome] = field(default_factory=list)
-    scores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    stated: list[tuple[str, Outcome]] = field(default_factory=list)
+    """Outcomes, each with the place of the trace that it is about."""
+    scores: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    """By place and id of the trace."""
     notes: int = 0
     rejected: list[BadRecord] = field(default_factory=list)
     skipped: list[BadRecord] = field(default_factory=list)
 
-    def take(self, record: ingest.FileRecord) -> None:
+    def take(self, record: reading.FileRecord) -> None:
         item = record.item
         if isinstance(item, Outcome):
-            self.stated.append(labels.rescored(item, self.threshold))
+            self.stated.append((record.of, labels.rescored(item, self.threshold)))
         elif isinstance(item, BadRecord):
             (self.rejected if record.format else self.skipped).append(item)
         else:
@@ -176,8 +105,8 @@ def convert(
     try:
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
-        with (draft / _LINES).open("w+b") as stream:
-            done = _converted(paths, _Draft(stream), draft, labelling, task_key, columns)
+        with (draft / LINES).open("w+b") as stream:
+            done = _converted(paths, Draft(stream), draft, labelling, task_key, columns)
         for name in FILES:
             os.replace(draft / name, out / name)
     except OSError as error:
@@ -189,17 +118,18 @@ def convert(
 
 def _converted(
     paths: Sequence[Path],
-    draft: _Draft,
+    draft: Draft,
     folder: Path,
     labelling: Labelling,
     task_key: str | None,
     columns: Mapping[str, str] | None,
 ) -> Converted:
     seen = _Seen(labelling.threshold)
-    for record in ingest.read(paths, corpus=_CORPUS, task_key=task_key, columns=columns):
+    for record in reading.read(paths, corpus=CORPUS, task_key=task_key, columns=columns):
         if isinstance(record.item, Trace):
             draft.take(record.item)
-            seen.scores[record.item.id] = labels.scores_of(record.item.meta) if labelling.score else {}
+            if labelling.score:
+                seen.scores.append((record.item.source, record.item.id, labels.scores_of(record.item.meta)))
         else:
             seen.take(record)
     if not draft.places:
@@ -222,26 +152,33 @@ def _converted(
         rejected=tuple(seen.rejected),
         skipped=tuple(seen.skipped),
         warnings=warnings,
+        namesakes=tuple(draft.namesakes),
     )
 
 
-_SIDES = ("pass", "fail")
-
-
-def _judged(draft: _Draft, seen: _Seen, labelling: Labelling) -> tuple[dict[str, Outcome], tuple[str, ...]]:
+def _judged(draft: Draft, seen: _Seen, labelling: Labelling) -> tuple[dict[str, Outcome], tuple[str, ...]]:
     """The outcome that counts of every trace, by external id, and what a person should know about the label files."""
     tasks = {name: place.task_id for name, place in draft.places.items()}
-    chosen = labels.by_score(seen.scores, labelling.score, labelling.threshold) if labelling.score else []
-    names = {trace_key(_CORPUS, copy): trace_key(_CORPUS, name) for copy, name in draft.copies.items()}
-    own = [replace(one, trace_id=names.get(one.trace_id, one.trace_id)) for one in (*seen.stated, *chosen)]
+    stated = ((draft.called(one.trace_id, of), one) for of, one in seen.stated)
+    own = [replace(one, trace_id=name) for name, one in stated if name is not None]
+    scored = ((draft.called(trace_id, of), scores) for of, trace_id, scores in seen.scores)
+    scores = {name: one for name, one in scored if name is not None}
+    own += labels.by_score(scores, labelling.score, labelling.threshold) if labelling.score else []
     outcomes, warnings = intake.side_files(
-        _CORPUS, tasks, labelling.rewards, labelling.feedback, labelling.threshold, copies=draft.copies, own=own
+        CORPUS,
+        tasks,
+        labelling.rewards,
+        labelling.feedback,
+        labelling.threshold,
+        copies=draft.copies,
+        own=own,
+        namesakes=draft.shared,
     )
-    stated = intake.by_trace([*own, *outcomes])
-    return {name: labels.effective(stated.get(trace_key(_CORPUS, name), ())) for name in draft.places}, warnings
+    by_trace = intake.by_trace([*own, *outcomes])
+    return {name: labels.effective(by_trace.get(trace_key(CORPUS, name), ())) for name in draft.places}, warnings
 
 
-def _write_traces(draft: _Draft, effective: dict[str, Outcome], path: Path) -> None:
+def _write_traces(draft: Draft, effective: dict[str, Outcome], path: Path) -> None:
     """The lines that count. That infrastructure failed, which no boolean can say, is said in the record itself."""
     with path.open("wb") as file:
         for name, line in draft.lines():

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, get_args
 
+from refiner.namesakes import is_generated
 from refiner.types import BadRecord, Status
 
 _NAMED = 3
@@ -103,10 +104,20 @@ def copied_words(copies: Sequence[tuple[str, str]]) -> str:
 def conflict_words(conflict: tuple[str, str, str]) -> str:
     """What to say of two traces of one id, given as (id, source that stays, source that was left out)."""
     name, stays, left_out = conflict
+    other = "corpus" if is_generated(name) else "file name"
     return (
         f"{name}: the trace in {left_out} contradicts the one in {stays}, which stays. "
-        "If these are two runs, they need an id each, or a corpus each."
+        f"If these are two runs, they need an id each, or a {other} each."
     )
+
+
+def namesake_words(namesakes: Sequence[tuple[str, str, str]]) -> str:
+    """A sentence on runs whose id a run of another file has, given as (that id, source, the id that they got)."""
+    given, _, own = namesakes[0]
+    shared = "the id of a different run in another file"
+    kept = f"kept under that id with the name of their file: for example, {given} is {own}."
+    one = len(namesakes) == 1
+    return f"1 trace has {shared} and is {kept}" if one else f"{len(namesakes):,} traces have {shared} and are {kept}"
 
 
 def _few(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from refiner import columns, ingest, labels, registry
 from refiner.config import RefineConfig
 from refiner.errors import LabelError
 from refiner.file_reports import skipped_words
+from refiner.namesakes import GIVEN, Named, meant, renamed
 from refiner.snapshot import limited
 from refiner.types import EvaluatorNote, Outcome, Trace, trace_key
 
@@ -26,13 +27,21 @@ R = TypeVar("R", bound=OfTrace)
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """`outcomes` in the order in which they were stated; `warnings`: what a person should know, in sentences."""
+    """`outcomes` in the order in which they were stated. Warnings: what a person should know of the label files, and
+    of everything else, in sentences. `as_given`: there is one outcome a trace, in their order, that a person took as
+    given; none comes from a file."""
 
     loaded: ingest.Ingest
     traces: tuple[Trace, ...]
     outcomes: tuple[Outcome, ...]
     notes: tuple[EvaluatorNote, ...]
-    warnings: tuple[str, ...]
+    label_warnings: tuple[str, ...]
+    other_warnings: tuple[str, ...] = ()
+    as_given: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.label_warnings, *self.other_warnings)
 
     def renamed(self, names: Mapping[str, str]) -> Intake:
         """The same, with what is said of a copied trace said of the trace that it is (ids by the ids they had)."""
@@ -51,9 +60,24 @@ def take_in(config: RefineConfig, corpus: str) -> Intake:
         threshold=threshold,
         columns=columns.read(config.columns),
     )
-    outcomes, warnings = _labels(config, loaded, corpus)
+    outcomes, warnings = _labels(config, loaded.traces, loaded, corpus)
+    if not outcomes:
+        raise LabelError("the traces carry no outcomes and no label file was given; add --rewards FILE")
     traces = tuple(limited(loaded.traces, config.limit))
-    return Intake(loaded, traces, outcomes, loaded.notes, (*warnings, *skipped_words(loaded.skipped)))
+    return Intake(loaded, traces, outcomes, loaded.notes, warnings, tuple(skipped_words(loaded.skipped)))
+
+
+def settled(taken: Intake, named: Named, config: RefineConfig, corpus: str) -> Intake:
+    """The same with the traces as they are called, and with what is said of those that are kept."""
+    traces = tuple(renamed(trace, named) for trace in taken.traces)
+    if taken.as_given:
+        pairs = zip(taken.traces, traces, taken.outcomes, strict=True)
+        kept = (pair for pair in pairs if named.get((pair[0].id, pair[0].source), "") is not None)
+        return replace(taken, traces=traces, outcomes=tuple(replace(said, trace_id=now.id) for _, now, said in kept))
+    loaded = taken.loaded.settled(corpus, named)
+    every = [renamed(trace, named) for trace in taken.loaded.traces]
+    outcomes, warnings = _labels(config, every, loaded, corpus)
+    return replace(taken, traces=traces, outcomes=outcomes, notes=loaded.notes, label_warnings=warnings)
 
 
 def by_trace(records: Sequence[R]) -> dict[str, list[R]]:
@@ -69,17 +93,20 @@ def effective(outcomes: Sequence[Outcome]) -> Mapping[str, Outcome]:
     return {trace_id: labels.effective(stated, trace_id) for trace_id, stated in by_trace(outcomes).items()}
 
 
-def _labels(config: RefineConfig, loaded: ingest.Ingest, corpus: str) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
-    names = named_tasks(loaded.traces)
+def _labels(
+    config: RefineConfig, every: Sequence[Trace], loaded: ingest.Ingest, corpus: str
+) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
+    """What the files say of the traces loaded, then what label files say of every one."""
     threshold = labels.Threshold(config.pass_at, config.lower_is_better)
     own = list(loaded.outcomes)
-    if config.score is not None:
+    if config.score is not None and loaded.traces:
         scores = {trace.id: labels.scores_of(trace.meta) for trace in loaded.traces}
         own += labels.by_score(scores, config.score, threshold)
     rewards, feedback = config.binary_rewards, config.ground_truth_file
-    outcomes, warnings = side_files(corpus, names, rewards, feedback, threshold, own=own)
-    if not own and not outcomes:
-        raise LabelError("the traces carry no outcomes and no label file was given; add --rewards FILE")
+    namesakes = meant((one.external_id, one.meta.get(GIVEN, ""), "") for one in every)
+    outcomes, warnings = side_files(
+        corpus, named_tasks(every), rewards, feedback, threshold, own=own, namesakes=namesakes
+    )
     return (*own, *outcomes), warnings
 
 
@@ -97,11 +124,13 @@ def side_files(
     *,
     copies: Mapping[str, str] | None = None,
     own: Iterable[Outcome] = (),
+    namesakes: Mapping[str, str | None] | None = None,
 ) -> tuple[tuple[Outcome, ...], tuple[str, ...]]:
     """What label files say about these traces, and what a person should know. Both are empty without a file.
 
     `tasks`: the external ids, each with the task that its file names, or nothing. `copies`: other ids that traces had
-    in copies of them. `own`: what the traces' own files say: these need no label. Raises LabelError.
+    in copies of them. `namesakes`: as `labels.attach` takes them. `own`: what the traces' own files say: these need no
+    label. Raises LabelError.
     """
     if rewards is None and feedback is None:
         return (), ()
@@ -114,7 +143,7 @@ def side_files(
     if feedback:
         with explained(feedback):
             texts = labels.load_feedback(feedback)
-    attached = labels.attach(corpus, tasks, given, texts, tasks=tasks, copies=copies)
+    attached = labels.attach(corpus, tasks, given, texts, tasks=tasks, copies=copies, namesakes=namesakes)
     rejected = tuple(f"{one.path}:{one.line}: {one.reason}" for one in given.rejected) if given else ()
     ended = {outcome.trace_id for outcome in own if outcome.status != "unknown"}
     missing = tuple(name for name in attached.report.without_label if trace_key(corpus, name) not in ended)

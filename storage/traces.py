@@ -12,8 +12,9 @@ from refiner import codec
 from refiner.errors import StoreError
 from refiner.growth import BEGINS, grows, progress
 from refiner.ids import content_key
+from refiner.namesakes import Named, apart, file_of, is_generated
 from refiner.parts import together
-from refiner.types import Trace
+from refiner.types import Trace, trace_key
 from storage import batches
 
 CHUNK = 256
@@ -24,6 +25,7 @@ class AddReport:
     """What became of the traces handed in. A conflict is (external id, source that stays, source that was rejected).
 
     `renamed`: traces that were copies of others under another id, as (their id, the id of the trace that they are).
+    `namesakes`: traces whose id a different run of another file has, as (external id, source, external id they got).
     """
 
     added: int = 0
@@ -31,10 +33,20 @@ class AddReport:
     grown: int = 0
     conflicts: tuple[tuple[str, str, str], ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    namesakes: tuple[tuple[str, str, str], ...] = ()
 
     def __add__(self, other: AddReport) -> AddReport:
         counts = (self.added + other.added, self.duplicates + other.duplicates, self.grown + other.grown)
-        return AddReport(*counts, self.conflicts + other.conflicts, self.renamed + other.renamed)
+        conflicts, namesakes = self.conflicts + other.conflicts, self.namesakes + other.namesakes
+        return AddReport(*counts, conflicts, self.renamed + other.renamed, namesakes)
+
+    def named(self, corpus: str) -> Named:
+        """What became of the traces that are not stored under the id of their file."""
+        refused = {(name, source) for name, _, source in self.conflicts}
+        named: dict[tuple[str, str], str | None] = {(trace_key(corpus, name), source): None for name, source in refused}
+        for name, source, own in self.namesakes:
+            named[trace_key(corpus, name), source] = None if (own, source) in refused else own
+        return named
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +58,13 @@ class _Incoming:
     revision: str
 
     @property
-    def rank(self) -> tuple[str, tuple[int, int], str, str, str]:
-        """Less before more, so that growth inside one batch does not depend on the order of its files."""
+    def rank(self) -> tuple[str, str, tuple[int, int], str, str, str]:
+        """Less before more, so that growth inside one batch does not depend on the order of its files; where an id is
+        unique in its file at most, one file before the next, so that the runs of one file are called alike."""
         trace = self.trace
         rest = content_key(trace.format, trace.task_id_origin, trace.model, trace.meta)
-        return trace.external_id, progress(trace), self.revision, trace.source, rest
+        file = "" if is_generated(trace.external_id) else file_of(trace)
+        return trace.external_id, file, progress(trace), self.revision, trace.source, rest
 
 
 @dataclass(slots=True)
@@ -78,6 +92,9 @@ class _Ledger:
     grown: int = 0
     conflicts: list[tuple[str, str, str]] = field(default_factory=list)
     renamed: list[tuple[str, str]] = field(default_factory=list)
+    namesakes: list[tuple[str, str, str]] = field(default_factory=list)
+    later: list[_Incoming] = field(default_factory=list)
+    """Namesakes, under the ids they got; what is known of these has to be looked up first."""
 
     def take(self, item: _Incoming) -> None:
         item = item if item.id in self.known else self._under_its_name(item)
@@ -97,8 +114,16 @@ class _Ledger:
         elif known.trace is not None and (whole := together(known.trace, item.trace)) is not None:
             self._take_part(known, replace(item, trace=whole, revision=whole.revision))
         else:
-            first = known.trace.source if known.trace else ""
-            self.conflicts.append((item.trace.external_id, first, item.trace.source))
+            self._contradiction(known.trace, item)
+
+    def _contradiction(self, first: Trace | None, item: _Incoming) -> None:
+        trace = item.trace
+        own = None if first is None else apart(trace, first)
+        if own is None:
+            self.conflicts.append((trace.external_id, first.source if first else "", trace.source))
+            return
+        self.namesakes.append((trace.external_id, trace.source, own.external_id))
+        self.later.append(_Incoming(own, own.id, item.revision))
 
     def _take_part(self, known: _Known, whole: _Incoming) -> None:
         """A part of a run, by the run that it makes with the parts that are there."""
@@ -127,7 +152,8 @@ class _Ledger:
         self.currents.append({"trace_id": item.id, "ordinal": known.ordinal, "revision": item.revision})
 
     def report(self) -> AddReport:
-        return AddReport(self.added, self.duplicates, self.grown, tuple(self.conflicts), tuple(self.renamed))
+        counts, conflicts = (self.added, self.duplicates, self.grown), tuple(self.conflicts)
+        return AddReport(*counts, conflicts, tuple(self.renamed), tuple(self.namesakes))
 
 
 def _grows(old: Trace | None, new: Trace | None) -> bool:
@@ -144,6 +170,10 @@ def add(
     known = _load(cursor, incoming)
     ledger = _Ledger(known, _begun(cursor, corpus, incoming, known), at)
     for item in incoming:
+        ledger.take(item)
+    later = sorted(ledger.later, key=lambda item: item.rank)
+    ledger.known |= _load(cursor, later)
+    for item in later:
         ledger.take(item)
     batches.insert(cursor, "trace", ledger.rows)
     batches.insert(cursor, "trace_current", ledger.currents)

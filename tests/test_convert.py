@@ -10,12 +10,13 @@ import pytest
 from corpus import refiner
 from format_samples import SAMPLES, lines
 
-from refiner import convert, ingest, intake
+from refiner import convert, ingest, intake, reading
 from refiner.cli.convert import as_text
 from refiner.convert import FILES, Labelling
 from refiner.errors import LabelError, OutputError
 from refiner.labels import Threshold, effective
-from refiner.types import Trace
+from refiner.namesakes import renamed
+from refiner.types import Trace, trace_key
 
 
 def record(name: str, *outputs: str, **more: object) -> dict[str, object]:
@@ -23,7 +24,7 @@ def record(name: str, *outputs: str, **more: object) -> dict[str, object]:
     return {"trace_id": name, "spans": spans, **more}
 
 
-def traces(items: list[ingest.Item]) -> list[Trace]:
+def traces(items: list[reading.Item]) -> list[Trace]:
     return [item for item in items if isinstance(item, Trace)]
 
 
@@ -66,11 +67,13 @@ def test_every_format_reads_back_equal(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["tau-bench", "inspect_ai", "claude-code", "codex"])
 def test_real_corpora_read_back_equal(folder: str, corpora: Path, tmp_path: Path) -> None:
-    before = [one.item for one in ingest.read([corpora / folder], corpus="corpus") if isinstance(one.item, Trace)]
+    before = [one.item for one in reading.read([corpora / folder], corpus="corpus") if isinstance(one.item, Trace)]
     done = convert.convert([corpora / folder], tmp_path / "out")
-    after = [one.item for one in ingest.read([tmp_path / "out/traces.jsonl"], corpus="corpus")]
+    after = [one.item for one in reading.read([tmp_path / "out/traces.jsonl"], corpus="corpus")]
     names = dict(done.copies)
     before = [replace(one, external_id=names.get(one.external_id, one.external_id)) for one in before]
+    namesakes = {(trace_key("corpus", name), source): own for name, source, own in done.namesakes}
+    before = [renamed(one, namesakes) for one in before]
     assert sorted({one.external_id for one in before}) == sorted(one.external_id for one in traces(after))
     assert len(before) == done.traces + done.duplicates + len(done.conflicts)
     given = {(one.id, one.revision): comparable(one) for one in before[::-1]}

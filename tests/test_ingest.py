@@ -340,7 +340,7 @@ def test_the_inspect_report(tmp_path: Path) -> None:
 
 def test_what_is_said_of_a_copied_trace_is_said_of_the_trace_that_it_is() -> None:
     said = (Outcome("copy", "fail"), Outcome("other", "pass"))
-    taken = Intake(ingest.Ingest((), (), (), (), ()), (), said, (EvaluatorNote("copy", "gold", "x"),), ())
+    taken = Intake(ingest.Ingest((), (), (), ()), (), said, (EvaluatorNote("copy", "gold", "x"),), ())
     renamed = taken.renamed({"copy": "kept"})
     assert [one.trace_id for one in renamed.outcomes] == ["kept", "other"]
     assert [one.trace_id for one in renamed.notes] == ["kept"]

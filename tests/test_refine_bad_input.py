@@ -144,15 +144,42 @@ def test_traces_that_grow_between_two_runs_are_refined_as_they_are_now(clean: Pa
     assert same_skill_and_changes(tmp_path / "out", clean)
 
 
-def test_a_contradicting_trace_is_refused_and_both_places_are_named(clean: Path, tmp_path: Path) -> None:
+OTHER = run("task03-run1", "Sing a song of sixpence, all of it, please.", [call("sing", "la")] * 9, "t03")
+
+
+@pytest.mark.parametrize("at", [0, 99])
+def test_a_contradicting_trace_is_refused_with_its_outcome_and_both_places_are_named(
+    clean: Path, tmp_path: Path, at: int
+) -> None:
     corpus = workbook()
-    given = corpus.write(tmp_path)
-    other = run("task03-run1", "Sing a song of sixpence, all of it, please.", [call("sing", "la")] * 9, "t03")
-    (tmp_path / "more.jsonl").write_bytes(lines([other]))
+    ends = {True: "pass", False: "fail"}
+    known = {name: ends[passed] for name, passed in corpus.rewards.items()}
+    told = [{**one, "outcome": known[one["trace_id"]]} for one in corpus.traces]
+    told.insert(at, {**OTHER, "outcome": "fail" if known["task03-run1"] == "pass" else "pass"})
+    corpus = replace(corpus, traces=tuple(told), rewards={"task00-run0": corpus.rewards["task00-run0"]})
+    said = refine(corpus, tmp_path)
+    assert said.code == 0
+    places = [n + 1 for n, one in enumerate(told) if one["trace_id"] == "task03-run1"]
+    stays, left_out = places if at else places[::-1]
+    expected = f"task03-run1: the trace in traces.jsonl:{left_out} contradicts the one in traces.jsonl:{stays}, which"
+    assert expected in said.out
+    assert same_skill_and_changes(tmp_path / "out", clean)
+    assert refine(corpus, tmp_path).out == said.out
+
+
+def test_a_different_run_of_another_file_is_kept_with_its_own_outcome_and_labels_of_their_id_are_neithers(
+    tmp_path: Path,
+) -> None:
+    given = workbook().write(tmp_path)
+    (tmp_path / "more.jsonl").write_bytes(lines([{**OTHER, "outcome": "pass"}]))
     said = refiner("refine", "--traces", tmp_path / "more.jsonl", *given, "--out", tmp_path / "out")
     assert said.code == 0
-    assert "task03-run1: the trace in more.jsonl:1 contradicts the one in traces.jsonl:11, which stays." in said.out
-    assert same_skill_and_changes(tmp_path / "out", clean)
+    assert read(tmp_path / "out", "run.json")["inputs"]["warnings"] == [
+        "1 trace has no label and is not learned from, for example task03-run1@traces.jsonl.",
+        "1 label names a task or an id that several traces have, so none of them gets one, for example task03-run1.",
+        "1 trace has the id of a different run in another file and is kept under that id with the name of their file: "
+        "for example, task03-run1 is task03-run1@traces.jsonl.",
+    ]
     again = refiner("refine", *given, "--traces", tmp_path / "more.jsonl", "--out", tmp_path / "out")
     assert again.out == said.out
 

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from refiner.errors import StoreError
 from refiner.growth import BEGINS
-from refiner.types import EvaluatorNote, Outcome, Span, Trace
+from refiner.namesakes import GIVEN
+from refiner.types import EvaluatorNote, Outcome, Span, Trace, trace_key
 from storage import AddReport, Store, views
 
+UUID = "00000000-0000-4000-8000-0123456789ab"
 NASTY = 'nul \x00, lone \ud800 and \udfff, \u2028, é, 漢, 😀, "quotes" \\ backslash\n'
 
 
@@ -62,11 +64,45 @@ def test_growth_inside_one_batch_is_seen_in_any_order(store: Store) -> None:
     assert {len(trace.spans) for trace in store.traces("corpus")} == {3}
 
 
-def test_a_contradicting_trace_is_rejected_and_both_places_are_named(store: Store) -> None:
-    store.add_traces("corpus", [_trace("t1", "ab")])
-    report = store.add_traces("corpus", [_trace("t1", "aXc", "b.jsonl"), _trace("t2")])
-    assert report == AddReport(added=1, conflicts=(("t1", "a.jsonl", "b.jsonl"),))
-    assert list(store.traces("corpus")) == [_trace("t1", "ab"), _trace("t2")]
+@pytest.mark.parametrize(
+    ("name", "first", "second"), [(UUID, "a.jsonl:1", "b.jsonl:1"), ("t1", "a.jsonl:1", "a.jsonl:2")]
+)
+def test_a_contradicting_trace_is_rejected_and_both_places_are_named(
+    store: Store, name: str, first: str, second: str
+) -> None:
+    """An id that was made to be the only one, or one file: these are no two runs."""
+    store.add_traces("corpus", [_trace(name, "ab", first)])
+    report = store.add_traces("corpus", [_trace(name, "aXc", second), _trace("zz")])
+    assert report == AddReport(added=1, conflicts=((name, first, second),))
+    assert report.named("corpus") == {(trace_key("corpus", name), second): None}
+    assert list(store.traces("corpus")) == [_trace(name, "ab", first), _trace("zz")]
+
+
+def test_runs_of_different_files_with_one_id_are_all_kept_and_named_by_their_files(store: Store) -> None:
+    def files(*words: str) -> list[Trace]:
+        return [_trace("0", text, f"run{n}/all.jsonl:7") for n, text in enumerate(words)]
+
+    for batch in (files("abc", "xy", "z"), files("abc", "xy", "z")[::-1]):
+        with Store.open(store.database.path.with_name(f"{batch[0].source[3]}.duckdb")) as other:
+            report = other.add_traces("corpus", batch)
+            assert (report.added, report.conflicts) == (3, ())
+            assert report.named("corpus") == {
+                (batch[0].id, "run1/all.jsonl:7"): "0@run1/all.jsonl",
+                (batch[0].id, "run2/all.jsonl:7"): "0@run2/all.jsonl",
+            }
+            found = {trace.external_id: (len(trace.spans), trace.meta) for trace in other.traces("corpus")}
+            assert found == {
+                "0": (3, {}),
+                "0@run1/all.jsonl": (2, {GIVEN: "0"}),
+                "0@run2/all.jsonl": (1, {GIVEN: "0"}),
+            }
+            again = other.add_traces("corpus", batch)
+            assert (again.added, again.duplicates, again.namesakes) == (0, 3, report.namesakes)
+            grown = other.add_traces("corpus", files("abc", "xyz", "z"))
+            assert (grown.added, grown.grown, grown.duplicates) == (0, 1, 2)
+            changed = other.add_traces("corpus", files("abc", "q", "z"))
+            assert changed.conflicts == (("0@run1/all.jsonl", "run1/all.jsonl:7", "run1/all.jsonl:7"),)
+            assert changed.named("corpus")[batch[0].id, "run1/all.jsonl:7"] is None
 
 
 def test_a_prefix_must_agree_in_every_field(store: Store) -> None:
@@ -74,7 +110,7 @@ def test_a_prefix_must_agree_in_every_field(store: Store) -> None:
     longer = _trace("t1", "abc", "b.jsonl")
     late = replace(longer, spans=(replace(longer.spans[0], ended_at="2026-01-01T00:00:00Z"), *longer.spans[1:]))
     store.add_traces("corpus", [first])
-    assert store.add_traces("corpus", [late]).conflicts == (("t1", "a.jsonl", "b.jsonl"),)
+    assert store.add_traces("corpus", [late]).conflicts == (("t1", "a.jsonl", "b.jsonl"),)  # one run, told twice
 
 
 def _call(output: str = "", error: str | None = None, ended: str | None = None) -> Span:
@@ -201,8 +237,9 @@ def test_nasty_texts_come_back_everywhere(store: Store) -> None:
     assert store.outcomes(NASTY) == {trace.id: (outcome,)}
     assert store.notes(NASTY) == {trace.id: (note,)}
     assert views.corpus_counts(store, NASTY).traces == 1
-    clash = replace(trace, task="x", spans=(replace(spans[0], output="other"),), source="second")
-    assert store.add_traces(NASTY, [clash]).conflicts == ((NASTY, NASTY, "second"),)
+    clash = replace(trace, task="x", spans=(replace(spans[0], output="other"),), source=f"second\n{NASTY}:1")
+    assert store.add_traces(NASTY, [clash]).namesakes == ((NASTY, clash.source, f"{NASTY}@second\n{NASTY}"),)
+    assert store.add_traces(NASTY, [replace(clash, source=trace.source)]).conflicts == ((NASTY, NASTY, NASTY),)
 
 
 def test_reading_goes_on_while_another_reads_and_writes(store: Store) -> None:

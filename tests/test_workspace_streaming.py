@@ -12,7 +12,7 @@ from corpus import refiner
 from format_samples import SAMPLES, lines
 from rooms import holding, opened
 
-from refiner import ingest
+from refiner import reading
 from refiner.errors import FormatError
 from refiner.workspace import Workspace
 from refiner.workspace.streaming import Streamed
@@ -37,7 +37,7 @@ def put(path: Path, *records: dict[str, Any]) -> Path:
 
 def streamed(folder: Path, batch: int, given: Path) -> tuple[AddReport, Any]:
     with Store.open(folder / f"{batch}.duckdb") as store:
-        done = Streamed(store, "c", batch).take(ingest.read([given], corpus="c"))
+        done = Streamed(store, "c", batch).take(reading.read([given], corpus="c"))
         return done.added, (list(store.traces("c")), store.outcomes("c"), store.notes("c"))
 
 
@@ -58,8 +58,8 @@ def test_a_stop_in_the_middle_leaves_no_trace_without_its_outcome_and_the_next_t
     ended = [record(f"x{n}", "z", outcome="pass", feedback="ok") for n in range(6)]
     put(tmp_path / "given/a.jsonl", *ended, *(record(f"x{n}", "z", outcome="fail") for n in range(0, 6, 2)))
 
-    def cut_short() -> Iterator[ingest.FileRecord]:
-        for number, one in enumerate(ingest.read([tmp_path / "given"], corpus="c")):
+    def cut_short() -> Iterator[reading.FileRecord]:
+        for number, one in enumerate(reading.read([tmp_path / "given"], corpus="c")):
             if number == 10:
                 raise KeyboardInterrupt
             yield one
@@ -73,7 +73,7 @@ def test_a_stop_in_the_middle_leaves_no_trace_without_its_outcome_and_the_next_t
     for name in ("stopped", "1"):
         for _ in range(2):
             with Store.open(tmp_path / f"{name}.duckdb") as store:
-                Streamed(store, "c", 1).take(ingest.read([tmp_path / "given"], corpus="c"))
+                Streamed(store, "c", 1).take(reading.read([tmp_path / "given"], corpus="c"))
                 assert (list(store.traces("c")), store.outcomes("c"), store.notes("c")) == whole
 
 

@@ -63,11 +63,11 @@ def test_the_same_again_is_counted_as_copies_and_a_longer_trace_as_growth(desk: 
     grown["spans"].append(call("save", "saved"))
     other = json.loads(TRACES.splitlines()[1])
     other["spans"][1] = call("quite another tool", "other")
-    report = desk.ingest("own", [upload("c.jsonl", lines([grown, other]))])
+    report = desk.ingest("own", [upload("a.jsonl", lines([grown, other]))])
     assert (report.accepted, report.grown, report.duplicates) == (0, 1, 0)
     assert report.conflicts == (
-        "r1: the trace in c.jsonl:2 contradicts the one in a.jsonl:2, which stays. "
-        "If these are two runs, they need an id each, or a corpus each.",
+        "r1: the trace in a.jsonl:2 contradicts the one in a.jsonl:2, which stays. "
+        "If these are two runs, they need an id each, or a file name each.",
     )
 
 

@@ -11,7 +11,7 @@ from refiner import codec
 from refiner.cli import scores
 from refiner.cli.console import safe
 from refiner.columns import HELP
-from refiner.file_reports import by_reason, conflict_words, copied_words, skipped_words
+from refiner.file_reports import by_reason, conflict_words, copied_words, namesake_words, skipped_words
 
 if TYPE_CHECKING:
     from refiner.convert import Converted
@@ -68,6 +68,7 @@ def as_text(done: Converted, out: Path) -> list[str]:
     lines += [f"{number} {words}." for number, words in left_out if number]
     lines += map(conflict_words, done.conflicts)
     lines += [copied_words(done.copies)] if done.copies else []
+    lines += [namesake_words(done.namesakes)] if done.namesakes else []
     lines += [*done.warnings, *skipped_words(done.skipped)]
     reasons = by_reason(done.rejected)
     lines += [f"Rejected: {one.where}: {one.words}" for one in reasons[:_SHOWN]]

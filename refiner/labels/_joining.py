@@ -25,7 +25,7 @@ class LabelReport:
     without_trace: tuple[str, ...]
     without_label: tuple[str, ...]
     ambiguous: tuple[str, ...] = ()
-    """Labels that name a task which several traces tried."""
+    """Labels that name a task which several traces tried, or an id which several runs have."""
 
     def sentences(self) -> list[str]:
         """One sentence for each kind of mismatch, with the count and three examples; empty when all met."""
@@ -36,7 +36,7 @@ class LabelReport:
                 self.ambiguous,
                 "label names",
                 "labels name",
-                "a task that several traces tried, so none of them gets one",
+                "a task or an id that several traces have, so none of them gets one",
             ),
         )
         return [
@@ -62,19 +62,21 @@ def attach(
     at: str | None = None,
     tasks: Mapping[str, str] | None = None,
     copies: Mapping[str, str] | None = None,
+    namesakes: Mapping[str, str | None] | None = None,
 ) -> Attached:
     """Outcomes for the traces that a label or feedback names, in external-id order.
 
     `tasks`: by external id the task that the file of a trace names; a label may name that instead, where just one trace
-    tried it. `copies`: other ids that traces had in copies of them. A feedback text without an outcome becomes an
+    tried it. `copies`: other ids that traces had in copies of them. `namesakes`: the ids that several runs have, each
+    with the one that labels mean, or None where nobody can tell. A feedback text without an outcome becomes an
     `unknown` outcome that carries it; see `effective`. Raises LabelError when labels (feedback, where there are no
     labels) and traces have not one id in common.
     """
     known, rewards = set(external_ids), rewards or LabelFile({})
-    names = _Names.of(known, tasks or {}, copies or {})
+    names = _Names.of(known, tasks or {}, copies or {}, namesakes or {})
     statuses, texts = names.renamed(rewards.statuses), names.renamed({**rewards.feedback, **(feedback or {})})
     given = statuses.keys() | texts.keys()
-    met = sorted(known & given)
+    met = sorted(known & given - names.several)
     labelled = statuses.keys() or given
     several = tuple(sorted(given & names.several))
     if known and labelled and not known & labelled and not several:
@@ -87,26 +89,35 @@ def attach(
     for name in met:
         status, score = statuses.get(name, ("unknown", None))
         outcomes.append(Outcome(trace_key(corpus, name), status, origin, score, texts.get(name), at))
-    unlabelled = tuple(sorted(known - statuses.keys())) if statuses else ()
+    unlabelled = tuple(sorted(known - (statuses.keys() - names.several))) if statuses else ()
     strange = tuple(sorted(given - known - names.several))
     return Attached(tuple(outcomes), LabelReport(len(met), strange, unlabelled, several))
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The names of traces, and others for them: tasks with one trace, copies. `several`: tasks that stand for none."""
+    """The names of traces, and others for them: tasks with one trace, copies, ids that several runs have. `several`:
+    names that stand for more than one trace."""
 
     known: frozenset[str]
     by_other: dict[str, str]
     several: frozenset[str]
 
     @classmethod
-    def of(cls, known: set[str], tasks: Mapping[str, str], copies: Mapping[str, str]) -> _Names:
+    def of(
+        cls,
+        known: set[str],
+        tasks: Mapping[str, str],
+        copies: Mapping[str, str],
+        namesakes: Mapping[str, str | None],
+    ) -> _Names:
         tries = Counter(task for name, task in tasks.items() if task and name in known)
         by_task = {task: name for name, task in tasks.items() if name in known and tries[task] == 1}
         by_copy = {copy: name for copy, name in copies.items() if name in known}
         several = {task for task, count in tries.items() if count > 1 and task not in known}
-        return cls(frozenset(known), by_task | by_copy, frozenset(several))
+        by_namesake = {name: one for name, one in namesakes.items() if one is not None}
+        several |= namesakes.keys() - by_namesake.keys()
+        return cls(frozenset(known - namesakes.keys()), by_task | by_copy | by_namesake, frozenset(several))
 
     def renamed(self, given: Mapping[str, V]) -> dict[str, V]:
         """The values under names of traces where they have one; what names a trace itself wins over its other names."""

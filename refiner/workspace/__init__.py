@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,8 @@ from refiner import codec, intake, skills
 from refiner.config import RefineConfig, held_out_share, plain, result_fields, unknown_window_words
 from refiner.engine import Emit, Event, Notice, RefinementRecords, StageStarted
 from refiner.errors import BudgetSpent, LabelError, StoreError, WaitingForReplies
-from refiner.file_reports import conflict_words, copied_words
+from refiner.file_reports import conflict_words, copied_words, namesake_words
+from refiner.namesakes import Named
 from refiner.ports import Tools
 from refiner.reporting.closing import opening_lines
 from refiner.reporting.report import Inputs, Report, Result
@@ -134,7 +135,7 @@ class Session:
         with self.store.together():
             added = self.store.add_traces(CORPUS, taken.traces)
             names = dict(added.renamed)
-            taken = taken.renamed(names)
+            taken = self._settled(taken, added.named(CORPUS)).renamed(names)
             self.store.add_outcomes(taken.outcomes)
             self.store.add_notes(taken.notes)
         wanted = {names.get(trace.id, trace.id) for trace in taken.traces}
@@ -145,6 +146,15 @@ class Session:
         if not snapshot.training:
             raise LabelError(_nothing_labelled(snapshot))
         return _inputs(taken, added), snapshot
+
+    def _settled(self, taken: intake.Intake, named: Named) -> intake.Intake:
+        """What was taken in, as the traces are called; for those that contradict earlier ones, what was said before."""
+        if not named:
+            return taken
+        taken, stated = intake.settled(taken, named, self.config, CORPUS), self.store.outcomes(CORPUS)
+        refused = sorted({trace_id for (trace_id, _), name in named.items() if name is None})
+        before = [outcome for trace_id in refused for outcome in stated.get(trace_id, ())]
+        return replace(taken, outcomes=(*before, *taken.outcomes))
 
     def _human(self) -> list[Outcome]:
         """What people said of traces earlier, in this database."""
@@ -204,7 +214,12 @@ def _inputs(taken: intake.Intake, added: AddReport) -> Inputs:
         files=tuple(codec.to_plain(one) for one in taken.loaded.files),
         rejected=taken.loaded.rejected,
         copies=_copies(taken.traces),
-        warnings=(*taken.warnings, *conflicts, *([copied_words(copies)] if copies else ())),
+        warnings=(
+            *taken.warnings,
+            *conflicts,
+            *([copied_words(copies)] if copies else ()),
+            *([namesake_words(added.namesakes)] if added.namesakes else ()),
+        ),
     )
 
 

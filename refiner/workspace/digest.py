@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from refiner import ingest, labels
+from refiner.namesakes import GIVEN, file_of
 from refiner.types import Outcome, TaskIdOrigin, Trace
 from refiner.workspace.expecting import shown_size
 from storage import Marks, Store
@@ -33,6 +34,9 @@ class Card:
     size: int
     scores: str = ""
     """The scores of the trace by name, as JSON."""
+    file: str = ""
+    given_id: str = ""
+    """The id in that file, where a run of another file has it."""
 
     @classmethod
     def of(cls, trace: Trace, revision: str) -> Card:
@@ -40,7 +44,8 @@ class Card:
         said = {role: _last(trace, role) for role in ("assistant", "user")}
         known = (trace.task, trace.task_id, trace.task_id_origin, trace.format, trace.model or "")
         texts, scores = (said["assistant"], said["user"]), trace.meta.get(labels.SCORES, "")
-        return cls(trace.id, revision, trace.external_id, *known, *texts, shown_size(trace), scores)
+        place = (file_of(trace), trace.meta.get(GIVEN, ""))
+        return cls(trace.id, revision, trace.external_id, *known, *texts, shown_size(trace), scores, *place)
 
     @property
     def goal(self) -> str:
@@ -63,6 +68,8 @@ _FIELDS = (
     "last_user",
     "size",
     "scores",
+    "file",
+    "given_id",
 )
 
 

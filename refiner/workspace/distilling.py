@@ -142,7 +142,8 @@ def taken_as_given(transcripts: Transcripts) -> intake.Intake:
     count = len(outcomes)
     words = f"{count} outcomes were suggested by how users took each attempt and taken as given; nobody looked at each."
     gathered = transcripts.gathered
-    return intake.Intake(transcripts.loaded, gathered.traces, outcomes, (), (words, *transcripts.left_out()))
+    warnings = (words, *transcripts.left_out())
+    return intake.Intake(transcripts.loaded, gathered.traces, outcomes, (), warnings, as_given=True)
 
 
 def _note(transcripts: Transcripts) -> str:

@@ -8,10 +8,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from refiner import codec, folders, ingest, intake, labels, registry, walking
+from refiner import codec, folders, intake, labels, registry, walking
 from refiner.errors import LabelError
-from refiner.file_reports import conflict_words, copied_words, skipped_words
+from refiner.file_reports import conflict_words, copied_words, namesake_words, skipped_words
 from refiner.labels import LabelFile
+from refiner.namesakes import meant
+from refiner.reading import FileRecord, read, read_found
 from refiner.types import BadRecord
 from refiner.unpacking import EMPTY, Limits, Unpacked
 from refiner.views import FileRow, IngestReport, Upload
@@ -48,10 +50,8 @@ class Taking:
             root.mkdir()
             unpacked = Unpacked(root, self.limits).take(uploads)
             label_files = _apart(unpacked, beside)
-            read = self._read(
-                entry, ingest.read([root], corpus=entry.id, task_key=reading.task_key, columns=reading.columns)
-            )
-            report = self._report(entry, read, unpacked.files, label_files, unpacked.rejected)
+            found = self._read(entry, read([root], corpus=entry.id, task_key=reading.task_key, columns=reading.columns))
+            report = self._report(entry, found, unpacked.files, label_files, unpacked.rejected)
             report = self._all_labels(entry, {name: beside / name for name in label_files}, reading, report)
         return self._kept(entry, report)
 
@@ -63,11 +63,11 @@ class Taking:
         with walking.found(paths, strict=False) as there:
             label_files = [file for file in there.files if not file.is_hidden and _is_labels(file.path)]
             rest = replace(there, files=[file for file in there.files if file not in label_files])
-            read = self._read(
-                entry, ingest.read_found(rest, corpus=entry.id, task_key=reading.task_key, columns=reading.columns)
+            found = self._read(
+                entry, read_found(rest, corpus=entry.id, task_key=reading.task_key, columns=reading.columns)
             )
-            names = [name for name in read.formats if all(name != bad.path for bad in rest.refused)]
-            report = self._report(entry, read, names, (), rest.refused)
+            names = [name for name in found.formats if all(name != bad.path for bad in rest.refused)]
+            report = self._report(entry, found, names, (), rest.refused)
             report = self._all_labels(entry, {file.name: file.path for file in label_files}, reading, report)
         return self._kept(entry, report)
 
@@ -92,7 +92,7 @@ class Taking:
         self.room.store.corpus_event(entry.id, "upload", codec.to_plain(report))
         return report
 
-    def _read(self, entry: Entry, records: Iterable[ingest.FileRecord]) -> Streamed:
+    def _read(self, entry: Entry, records: Iterable[FileRecord]) -> Streamed:
         return Streamed(self.room.store, entry.id).take(records)
 
     def _all_labels(
@@ -120,12 +120,13 @@ class Taking:
     ) -> IngestReport:
         """The report with a label file attached; `reached` collects the traces it is about. Raises LabelError."""
         cards, copies = self.digests.of(entry.id).cards, self._copies(entry, report)
+        namesakes = meant(((card.external_id, card.given_id, card.file) for card in cards), name)
         tasks = {card.external_id: card.task_id if card.task_id_origin == "file" else "" for card in cards}
         if not tasks:
             raise LabelError(f"{name}: there are no traces yet to label; add the traces first, then this file")
         try:
             rewards, texts = _label_file(path, reading, labels.names_of(tasks) | copies.keys())
-            attached = labels.attach(entry.id, tasks, rewards, texts, tasks=tasks, copies=copies)
+            attached = labels.attach(entry.id, tasks, rewards, texts, tasks=tasks, copies=copies, namesakes=namesakes)
         except LabelError as error:
             raise LabelError(str(error).replace(str(path), name)) from error
         self.room.store.add_outcomes(attached.outcomes)
@@ -190,7 +191,7 @@ def _report(
         files=tuple(FileRow(name, read.formats.get(name, ""), read.counts[name], bad[name]) for name in names),
         rejected=tuple(rejected),
         conflicts=conflicts,
-        warnings=tuple(skipped_words(read.expected)),
+        warnings=(*skipped_words(read.expected), *([namesake_words(added.namesakes)] if added.namesakes else ())),
         skipped=tuple(skipped),
     )
 

@@ -230,8 +230,9 @@ class Screen:
         return {name.removeprefix("st-key-rv_pick_"): words[:1] for name, words in rows}
 
     def decided(self, number: int, total: int) -> None:
-        """Waits until so many are decided."""
+        """Waits until so many are decided and the page is drawn to its end."""
         expect(self.page.locator(".rv-progress")).to_contain_text(f"{number} of {total}")
+        self.settle()
 
     def shows(self, change_id: str) -> None:
         """Waits until this change is the one on screen."""
