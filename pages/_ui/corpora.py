@@ -62,9 +62,10 @@ def _creator(known: int) -> None:
     with (
         st.container(key="new_corpus", width="content"),
         st.popover("New corpus", key=f"new_corpus_{known}", icon=":material/add:"),
+        st.form("new_corpus_form", border=False),
     ):
         st.text_input("Name", key="new_corpus_name", max_chars=60, placeholder="support agent, March")
-        st.button("Make it", key="new_corpus_make", type="primary", on_click=_create)
+        st.form_submit_button("Make it", key="new_corpus_make", type="primary", on_click=_create)
 
 
 def _create() -> None:
