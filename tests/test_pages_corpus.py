@@ -380,15 +380,19 @@ def test_a_refused_label_stays_on_its_trace(monkeypatch: pytest.MonkeyPatch, des
     assert "the disk is full" in words(app) and "Answer 1" in words(app)
 
 
-def test_an_outcome_is_disputed_with_a_reason_only(monkeypatch: pytest.MonkeyPatch, desk: FakeDesk) -> None:
+def test_an_outcome_is_disputed_with_a_reason_only_which_is_not_there_for_the_next(
+    monkeypatch: pytest.MonkeyPatch, desk: FakeDesk
+) -> None:
     desk.rows["runs"] = label_rows(2, status="fail", origin="environment")
     app = open_app(monkeypatch, desk, view="hand")
     app.segmented_control(key="hand_filter").set_value("fail").run()
-    app.button(key="hand_dispute_yes").click().run()
+    app.button(key="hand_dispute_yes_id-1").click().run()
     assert "A dispute needs a reason" in words(app) and desk.commands("dispute") == []
-    app.text_input(key="hand_dispute_reason").set_value("the checker read the wrong cell")
-    app.button(key="hand_dispute_yes").click().run()
+    app.text_input(key="hand_dispute_reason_id-1").set_value("the checker read the wrong cell")
+    desk.rows["runs"] = desk.rows["runs"][1:]
+    app.button(key="hand_dispute_yes_id-1").click().run()
     assert desk.commands("dispute") == [("runs", "id-1", "the checker read the wrong cell")]
+    assert app.text_input(key="hand_dispute_reason_id-2").value == ""
 
 
 # --- the start skill ----------------------------------------------------------------------------------------------

@@ -184,14 +184,19 @@ def _noted(name: str, trace_id: str, following: str | None) -> None:
 def _dispute(name: str, row: LabelRow) -> None:
     if row.status not in ("pass", "fail") or row.disputed or row.origin == "human":
         return
-    with st.popover("Dispute this outcome", key="hand_dispute", type="tertiary"):
+    # Keys of its own for each trace: what was typed about one is not still there, a press away, under the next.
+    with (
+        st.popover("Dispute this outcome", key=f"hand_dispute_{row.trace_id}", type="tertiary"),
+        st.form(f"hand_dispute_form_{row.trace_id}", border=False),
+    ):
         st.text("A disputed trace leaves both sides at the next refinement.")
-        st.text_input("Why the outcome is wrong", key="hand_dispute_reason", max_chars=400)
-        st.button("Dispute it", key="hand_dispute_yes", on_click=_disputed, args=(name, row.trace_id))
+        st.text_input("Why the outcome is wrong", key=f"hand_dispute_reason_{row.trace_id}", max_chars=400)
+        key = f"hand_dispute_yes_{row.trace_id}"
+        st.form_submit_button("Dispute it", key=key, on_click=_disputed, args=(name, row.trace_id))
 
 
 def _disputed(name: str, trace_id: str) -> None:
-    reason = str(st.session_state.get("hand_dispute_reason") or "").strip()
+    reason = str(st.session_state.get(f"hand_dispute_reason_{trace_id}") or "").strip()
     if not reason:
         cards.notice("error", "A dispute needs a reason: say in a few words why the outcome is wrong.")
     elif cards.attempt(session.workspace().dispute, name, trace_id, reason):

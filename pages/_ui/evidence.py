@@ -250,9 +250,12 @@ def _around(trace: Trace, outcome: Outcome, at: int | None) -> str:
 
 def dispute(trace: Trace) -> None:
     """Says that the recorded outcome is wrong; the run then counts on neither side from the next refinement on."""
-    with st.popover("Dispute outcome", key=f"dispute_{trace.id}", type="tertiary"):
+    with (
+        st.popover("Dispute outcome", key=f"dispute_{trace.id}", type="tertiary"),
+        st.form(f"dispute_form_{trace.id}", border=False),
+    ):
         st.text_input("What is wrong with the outcome?", key=f"dispute_why_{trace.id}", max_chars=300)
-        st.button("Record it", key=f"dispute_do_{trace.id}", on_click=_dispute, args=(trace.id,))
+        st.form_submit_button("Record it", key=f"dispute_do_{trace.id}", on_click=_dispute, args=(trace.id,))
 
 
 def _dispute(trace_id: str) -> None:
