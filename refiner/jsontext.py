@@ -70,7 +70,7 @@ def kind_of(value: Any) -> str:
 
 
 def rows(stream: BinaryIO) -> Iterator[Row]:
-    """The objects of JSON lines, of a JSON list, or of one or more objects spread over lines, streamed."""
+    """The objects of JSON lines, of JSON lists, or of one or more objects spread over lines, streamed."""
     number = 1
     while head := stream.readline(CHUNK):
         if not (text := decode(head).strip()):
@@ -220,22 +220,21 @@ def _instead(cut: Row, lines: Iterator[Row]) -> Iterator[Row]:
 
 
 def _values(source: Values) -> Iterator[Row]:
-    """The elements of a list, or the values of a text one after the other, up to the first that cannot be read."""
-    is_list = source.skip(BLANK) == "["
-    if is_list:
-        source.step()
-    while True:
-        comes = source.skip(BETWEEN if is_list else BLANK)
-        if not comes and is_list:
-            yield Row(source.line, None, f"{_CUT} inside the list")
-        if not comes or (is_list and comes == "]"):
-            return
+    """The elements of lists, or the values of a text one after the other, up to the first that cannot be read."""
+    in_list = False
+    while comes := source.skip(BETWEEN if in_list else BLANK):
+        if comes == ("]" if in_list else "["):
+            in_list = not in_list
+            source.step()
+            continue
         line = source.line
         try:
             yield _checked(line, source.value())
         except (ValueError, RecursionError) as error:
             yield Row(line, None, _unreadable(error, source))
             return
+    if in_list:
+        yield Row(source.line, None, f"{_CUT} inside the list")
 
 
 def _unreadable(error: Exception, source: Values) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from format_samples import lines
 
-from refiner import ingest, registry
+from refiner import ingest, jsonstream, registry
 from refiner.formats import generic
 from refiner.formats.chat import FORMAT
 from refiner.ports import Source
@@ -292,6 +293,49 @@ def test_a_list_that_was_cut_off_gives_what_it_has() -> None:
     trace, *rest = sorted(parse(data[:-30]), key=lambda item: isinstance(item, BadRecord))
     assert [span.output for span in trace.spans] == ["Hello", "Hi", "Hello"]
     assert rest[0].reason.startswith("cut off")
+
+
+def run(number: int) -> dict[str, Any]:
+    messages = [{"role": "user", "content": f"Do {number}. " + "x" * 900}, {"role": "assistant", "content": "y" * 900}]
+    return {"id": f"r{number}", "messages": messages, "success": number % 2 == 0}
+
+
+def told(number: int) -> dict[str, Any]:
+    said = [{"from": "human", "value": f"Do {number}. " + "x" * 900}, {"from": "gpt", "value": "y" * 900}]
+    return {"id": f"r{number}", "conversations": said, "success": number % 2 == 0}
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(("made", "reader"), [(run, FORMAT), (told, generic.FORMAT)])
+def test_a_long_list_of_runs_is_never_in_memory_as_a_whole(made: Any, reader: Any, indent: int | None) -> None:
+    records = [made(number) for number in range(3000)]
+    data = json.dumps(records, indent=indent).encode()
+    stream, number = io.BytesIO(data), 0
+    for item in reader.parse(stream, Source("corpus", "x.json")):
+        number += isinstance(item, Trace)
+        assert stream.tell() <= len(data) / 3000 * number + 3 * jsonstream.CHUNK
+    as_lines = list(reader.parse(io.BytesIO(lines(*records)), Source("corpus", "x.json")))
+    as_list = list(reader.parse(io.BytesIO(data), Source("corpus", "x.json")))
+    assert [plain(item) for item in as_list] == [plain(item) for item in as_lines]
+    assert (number, len(as_list)) == (3000, 6000)
+
+
+def plain(item: Any) -> Any:
+    return replace(item, source="") if isinstance(item, Trace) else item
+
+
+def test_what_is_broken_in_a_list_of_runs_is_named_and_the_rest_is_read() -> None:
+    data = json.dumps([run(0), 7, run(1), {"messages": []}], indent=1).encode()
+    found = [item.external_id if isinstance(item, Trace) else item for item in parse(data)]
+    assert [item for item in found if isinstance(item, str)] == ["r0", "r1"]
+    bad = [item for item in found if isinstance(item, BadRecord)]
+    assert [item.reason for item in bad] == [
+        "not an object but a number",
+        "not one of the `messages` has any words or calls",
+    ]
+    assert bad[0].line > 10 and bad[1].line > bad[0].line
+    cut = parse(data[: data.index(b"7,") + 40])
+    assert isinstance(cut[0], Trace) and cut[-1].reason.startswith("cut off: the file ends inside")
 
 
 def test_only_chats_are_recognised() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple
 
 from refiner.formats._common import Item
+from refiner.jsonstream import BETWEEN, BLANK, CHUNK, Values
 from refiner.jsontext import decode, kind_of, loads, rows, sample
 from refiner.ports import Source
 from refiner.types import BadRecord
@@ -25,8 +26,14 @@ class Value(NamedTuple):
     whole: bool = False
 
 
-def values(stream: BinaryIO) -> Iterator[Value]:
-    """The values of a file of lines, one a line and streamed; or the one value that is spread over its lines."""
+def values(stream: BinaryIO, is_record: Callable[[dict[str, Any]], bool] | None = None) -> Iterator[Value]:
+    """The values of a file of lines, one a line and streamed; or the one value that is spread over its lines.
+
+    Where the file is a long list that begins with what `is_record` calls a record of its own, its records, streamed.
+    """
+    if is_record is not None and _lists_records(stream, is_record):
+        yield from (Value(row.line, row.record, row.problem) for row in rows(stream))
+        return
     for number, raw in enumerate(stream, 1):
         if not decode(raw).strip():
             continue
@@ -40,6 +47,34 @@ def values(stream: BinaryIO) -> Iterator[Value]:
             yield _value(*rest)
             yield from (_value(line, text) for line, text in enumerate(stream, rest[0] + 1) if text.strip())
         return
+
+
+def _lists_records(stream: BinaryIO, is_record: Callable[[dict[str, Any]], bool]) -> bool:
+    """Whether the file is a list too long for a line, of records; the stream is where it was afterwards."""
+    head = stream.readline(CHUNK)
+    while head.endswith(b"\n") and not decode(head).strip():
+        head = stream.readline(CHUNK)
+    try:
+        found = _begins_with_record(Values(head, stream), is_record) if not _is_whole(head) else False
+    except (ValueError, RecursionError):
+        found = False
+    stream.seek(0)
+    return found
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        loads(decode(line).strip())
+    except ValueError:
+        return False
+    return True
+
+
+def _begins_with_record(source: Values, is_record: Callable[[dict[str, Any]], bool]) -> bool:
+    if source.skip(BLANK) != "[":
+        return False
+    source.step()
+    return source.skip(BETWEEN) == "{" and is_record(source.value())
 
 
 def shallow(items: Iterable[Item], source: Source, line: int) -> Iterator[Item]:

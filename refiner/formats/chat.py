@@ -31,7 +31,7 @@ class Chat:
 
     def parse(self, stream: BinaryIO, source: Source) -> Iterator[Item]:
         reading = _Reading(source)
-        for line, value, problem, whole in values(stream):
+        for line, value, problem, whole in values(stream, _is_conversation):
             found = [BadRecord(source.path, line, problem)] if problem else reading.take(value, line, whole)
             yield from shallow(found, source, line)
         yield from shallow(reading.rest(), source, reading.line)
@@ -46,6 +46,11 @@ def _is_chat(record: dict[str, Any]) -> bool:
         return True
     messages = record.get("messages")
     return isinstance(messages, list) and any(_speaks(message) for message in messages if isinstance(message, dict))
+
+
+def _is_conversation(record: dict[str, Any]) -> bool:
+    """Whether a record of a list is a run of its own, and the list no conversation."""
+    return isinstance(record.get("messages"), list) and not _messages.is_message(record)
 
 
 def _speaks(record: dict[str, Any]) -> bool:

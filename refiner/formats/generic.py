@@ -36,7 +36,7 @@ class Generic:
 
     def parse(self, stream: BinaryIO, source: Source) -> Iterator[Item]:
         reading = _Reading(source)
-        for line, value, problem, whole in values(stream):
+        for line, value, problem, whole in values(stream, _is_conversation):
             found = [BadRecord(source.path, line, problem)] if problem else reading.take(value, line, whole)
             yield from shallow(found, source, line)
         yield from shallow(reading.rest(), source, reading.line)
@@ -47,6 +47,11 @@ FORMAT = Generic()
 
 def _is_readable(record: dict[str, Any]) -> bool:
     return spoken(record) is not None or len(conversation(record)) > 1
+
+
+def _is_conversation(record: dict[str, Any]) -> bool:
+    """Whether a record of a list is a run of its own, and the list no conversation."""
+    return spoken(record) is None and bool(conversation(record))
 
 
 @dataclass(slots=True)
