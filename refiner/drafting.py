@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
@@ -52,6 +52,8 @@ class Draft:
     """What traces are called other than their files say (see `namesakes.Named`)."""
     namesakes: list[tuple[str, str, str]] = field(default_factory=list)
     """Those that are written, as (external id in the file, source, external id here)."""
+    siblings: dict[str, list[str]] = field(default_factory=dict)
+    """The same by the external id in the file."""
     names: dict[str, str] = field(default_factory=dict)
     """The ids of copies, each with the id of the trace that they are."""
 
@@ -85,21 +87,33 @@ class Draft:
 
     def _contradiction(self, first: Trace, trace: Trace) -> None:
         own = apart(trace, first)
+        own = None if own is None else self._same_run(own, self.siblings.setdefault(own.meta[GIVEN], []))
         given = trace_key(CORPUS, trace.meta.get(GIVEN, trace.external_id))
         self.named[given, trace.source] = None if own is None else own.external_id
         if own is None:
             self.conflicts.append((trace.external_id, first.source, trace.source))
         else:
-            self.namesakes.append((trace.external_id, trace.source, own.external_id))
+            conflicts = len(self.conflicts)
             self.take(own)
+            if len(self.conflicts) > conflicts:
+                return
+            self.namesakes.append((trace.external_id, trace.source, own.external_id))
+            if own.external_id not in self.siblings[trace.external_id]:
+                self.siblings[trace.external_id].append(own.external_id)
 
     def _under_its_name(self, trace: Trace) -> Trace:
         """A session that was copied under another id, as the trace that it is already."""
-        for name in self.begun.get(trace.meta.get(BEGINS, ""), ()):
+        found = self._same_run(trace, self.begun.get(trace.meta.get(BEGINS, ""), ()))
+        if found is not trace:
+            self.copies[trace.external_id] = found.external_id
+            self.names[trace.id] = found.id
+        return found
+
+    def _same_run(self, trace: Trace, names: Iterable[str]) -> Trace:
+        """The trace as the first of these that goes on from it, or from which it goes on; else as it is."""
+        for name in names if trace.external_id not in self.places else ():
             kept = self._read(self.places[name])
             if grows(kept, trace) or grows(trace, kept):
-                self.copies[trace.external_id] = name
-                self.names[trace.id] = kept.id
                 return replace(trace, external_id=name)
         return trace
 

@@ -5,8 +5,8 @@ No domain rule lives here beyond what counts as a new trace; what an outcome or 
 
 from storage.corpora import Marks
 from storage.decisions import Opened
+from storage.ledger import AddReport
 from storage.refinements import Event, Job, JobStatus
 from storage.store import Store
-from storage.traces import AddReport
 
 __all__ = ["AddReport", "Event", "Job", "JobStatus", "Marks", "Opened", "Store"]

@@ -16,8 +16,8 @@ from storage import corpora, decisions, labels, refinements, replies, steps, tra
 from storage.connection import Database, open_database
 from storage.corpora import Marks
 from storage.decisions import Opened
+from storage.ledger import AddReport
 from storage.refinements import Event, Job, JobStatus
-from storage.traces import AddReport
 
 
 def _now() -> str:
@@ -60,7 +60,8 @@ class Store:
         self.database.close()
 
     def add_traces(self, corpus: str, traces_: Sequence[Trace], revisions: Sequence[str] | None = None) -> AddReport:
-        """Adds traces: a repetition is counted, a longer one replaces, a contradicting one is rejected and named.
+        """Adds traces: a repetition is counted, a longer one replaces, a namesake gets an id of its own, a contradicting
+        one is rejected and named.
 
         `revisions`: those of the traces, where they are known already.
         """

@@ -3,161 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
 
 from refiner import codec
 from refiner.errors import StoreError
-from refiner.growth import BEGINS, grows, progress
-from refiner.ids import content_key
-from refiner.namesakes import Named, apart, file_of, is_generated
-from refiner.parts import together
-from refiner.types import Trace, trace_key
+from refiner.growth import BEGINS
+from refiner.namesakes import GIVEN
+from refiner.types import Trace
 from storage import batches
+from storage.ledger import AddReport, Incoming, Known, Ledger
 
 CHUNK = 256
-
-
-@dataclass(frozen=True, slots=True)
-class AddReport:
-    """What became of the traces handed in. A conflict is (external id, source that stays, source that was rejected).
-
-    `renamed`: traces that were copies of others under another id, as (their id, the id of the trace that they are).
-    `namesakes`: traces whose id a different run of another file has, as (external id, source, external id they got).
-    """
-
-    added: int = 0
-    duplicates: int = 0
-    grown: int = 0
-    conflicts: tuple[tuple[str, str, str], ...] = ()
-    renamed: tuple[tuple[str, str], ...] = ()
-    namesakes: tuple[tuple[str, str, str], ...] = ()
-
-    def __add__(self, other: AddReport) -> AddReport:
-        counts = (self.added + other.added, self.duplicates + other.duplicates, self.grown + other.grown)
-        conflicts, namesakes = self.conflicts + other.conflicts, self.namesakes + other.namesakes
-        return AddReport(*counts, conflicts, self.renamed + other.renamed, namesakes)
-
-    def named(self, corpus: str) -> Named:
-        """What became of the traces that are not stored under the id of their file."""
-        refused = {(name, source) for name, _, source in self.conflicts}
-        named: dict[tuple[str, str], str | None] = {(trace_key(corpus, name), source): None for name, source in refused}
-        for name, source, own in self.namesakes:
-            named[trace_key(corpus, name), source] = None if (own, source) in refused else own
-        return named
-
-
-@dataclass(frozen=True, slots=True)
-class _Incoming:
-    """A trace with what costs time to compute."""
-
-    trace: Trace
-    id: str
-    revision: str
-
-    @property
-    def rank(self) -> tuple[str, str, tuple[int, int], str, str, str]:
-        """Less before more, so that growth inside one batch does not depend on the order of its files; where an id is
-        unique in its file at most, one file before the next, so that the runs of one file are called alike."""
-        trace = self.trace
-        rest = content_key(trace.format, trace.task_id_origin, trace.model, trace.meta)
-        file = "" if is_generated(trace.external_id) else file_of(trace)
-        return trace.external_id, file, progress(trace), self.revision, trace.source, rest
-
-
-@dataclass(slots=True)
-class _Known:
-    """The state of one trace id: all its revisions, the current one, and how often that has changed."""
-
-    revisions: set[str]
-    current: str
-    ordinal: int
-    trace: Trace | None = None
-
-
-@dataclass(slots=True)
-class _Ledger:
-    """Takes incoming traces one by one and collects the rows to write."""
-
-    known: dict[str, _Known]
-    begun: dict[str, list[str]]
-    """Traces by the first line of their session."""
-    added_at: str
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    currents: list[dict[str, Any]] = field(default_factory=list)
-    added: int = 0
-    duplicates: int = 0
-    grown: int = 0
-    conflicts: list[tuple[str, str, str]] = field(default_factory=list)
-    renamed: list[tuple[str, str]] = field(default_factory=list)
-    namesakes: list[tuple[str, str, str]] = field(default_factory=list)
-    later: list[_Incoming] = field(default_factory=list)
-    """Namesakes, under the ids they got; what is known of these has to be looked up first."""
-
-    def take(self, item: _Incoming) -> None:
-        item = item if item.id in self.known else self._under_its_name(item)
-        known = self.known.get(item.id)
-        if known is None:
-            self.begun.setdefault(item.trace.meta.get(BEGINS, ""), []).append(item.id)
-            self.known[item.id] = known = _Known(set(), "", 0)
-            self.added += 1
-            self._make_current(known, item)
-        elif item.revision == known.current:
-            self.duplicates += 1
-        elif _grows(known.trace, item.trace):
-            self.grown += 1
-            self._make_current(known, item)
-        elif item.revision in known.revisions or _grows(item.trace, known.trace):
-            self.duplicates += 1
-        elif known.trace is not None and (whole := together(known.trace, item.trace)) is not None:
-            self._take_part(known, replace(item, trace=whole, revision=whole.revision))
-        else:
-            self._contradiction(known.trace, item)
-
-    def _contradiction(self, first: Trace | None, item: _Incoming) -> None:
-        trace = item.trace
-        own = None if first is None else apart(trace, first)
-        if own is None:
-            self.conflicts.append((trace.external_id, first.source if first else "", trace.source))
-            return
-        self.namesakes.append((trace.external_id, trace.source, own.external_id))
-        self.later.append(_Incoming(own, own.id, item.revision))
-
-    def _take_part(self, known: _Known, whole: _Incoming) -> None:
-        """A part of a run, by the run that it makes with the parts that are there."""
-        if whole.revision == known.current:
-            self.duplicates += 1
-            return
-        self.grown += 1
-        self._make_current(known, whole)
-
-    def _under_its_name(self, item: _Incoming) -> _Incoming:
-        """A session that was copied under another id, as the trace that it is already."""
-        first_line = item.trace.meta.get(BEGINS, "")
-        for trace_id in self.begun.get(first_line, ()) if first_line else ():
-            kept = self.known[trace_id].trace
-            if kept is not None and (_grows(kept, item.trace) or _grows(item.trace, kept)):
-                self.renamed.append((item.id, trace_id))
-                return replace(item, id=trace_id, trace=replace(item.trace, external_id=kept.external_id))
-        return item
-
-    def _make_current(self, known: _Known, item: _Incoming) -> None:
-        known.ordinal += 1
-        known.current, known.trace = item.revision, item.trace
-        if item.revision not in known.revisions:
-            known.revisions.add(item.revision)
-            self.rows.append(row(item.trace, item.revision, self.added_at))
-        self.currents.append({"trace_id": item.id, "ordinal": known.ordinal, "revision": item.revision})
-
-    def report(self) -> AddReport:
-        counts, conflicts = (self.added, self.duplicates, self.grown), tuple(self.conflicts)
-        return AddReport(*counts, conflicts, tuple(self.renamed), tuple(self.namesakes))
-
-
-def _grows(old: Trace | None, new: Trace | None) -> bool:
-    return old is not None and new is not None and grows(old, new)
 
 
 def add(
@@ -165,18 +23,20 @@ def add(
 ) -> AddReport:
     """Adds what is new, reports the rest; permuting `traces` changes nothing. Raises StoreError for a wrong corpus."""
     _require_corpus(corpus, traces)
-    incoming = [_Incoming(trace, trace.id, revision) for trace, revision in zip(traces, revisions, strict=True)]
+    incoming = [Incoming(trace, trace.id, revision) for trace, revision in zip(traces, revisions, strict=True)]
     incoming.sort(key=lambda item: item.rank)
     known = _load(cursor, incoming)
-    ledger = _Ledger(known, _begun(cursor, corpus, incoming, known), at)
+    ledger = Ledger(known, _begun(cursor, corpus, incoming, known))
     for item in incoming:
         ledger.take(item)
     later = sorted(ledger.later, key=lambda item: item.rank)
     ledger.known |= _load(cursor, later)
+    ledger.siblings = _siblings(cursor, corpus, later, ledger.known)
     for item in later:
-        ledger.take(item)
-    batches.insert(cursor, "trace", ledger.rows)
-    batches.insert(cursor, "trace_current", ledger.currents)
+        ledger.take_namesake(item)
+    batches.insert(cursor, "trace", [row(trace, revision, at) for trace, revision in ledger.revisions])
+    names = ("trace_id", "ordinal", "revision")
+    batches.insert(cursor, "trace_current", [dict(zip(names, one, strict=True)) for one in ledger.currents])
     return ledger.report()
 
 
@@ -206,7 +66,7 @@ def stream(cursor: duckdb.DuckDBPyConnection, wanted: Sequence[tuple[str, str]])
         yield from (codec.decode(Trace, body) for (body,) in found)
 
 
-def _load(cursor: duckdb.DuckDBPyConnection, incoming: Sequence[_Incoming]) -> dict[str, _Known]:
+def _load(cursor: duckdb.DuckDBPyConnection, incoming: Sequence[Incoming]) -> dict[str, Known]:
     """What is stored of the ids coming in; the trace itself only where a revision differs from the current one."""
     known = _states(cursor, {item.id for item in incoming})
     differing = {item.id for item in incoming if item.id in known and item.revision != known[item.id].current}
@@ -214,17 +74,17 @@ def _load(cursor: duckdb.DuckDBPyConnection, incoming: Sequence[_Incoming]) -> d
     return known
 
 
-def _states(cursor: duckdb.DuckDBPyConnection, ids: Iterable[str]) -> dict[str, _Known]:
+def _states(cursor: duckdb.DuckDBPyConnection, ids: Iterable[str]) -> dict[str, Known]:
     rows = batches.rows(
         cursor,
         "SELECT trace_id, list(DISTINCT revision), arg_max(revision, ordinal), max(ordinal) FROM trace_current"
         " WHERE trace_id IN (SELECT unnest(?::VARCHAR[])) GROUP BY trace_id",
         sorted(ids),
     )
-    return {row[0]: _Known(set(row[1]), row[2], row[3]) for row in rows}
+    return {row[0]: Known(set(row[1]), row[2], row[3]) for row in rows}
 
 
-def _fill(cursor: duckdb.DuckDBPyConnection, known: dict[str, _Known], ids: Iterable[str]) -> None:
+def _fill(cursor: duckdb.DuckDBPyConnection, known: dict[str, Known], ids: Iterable[str]) -> None:
     """Reads the current traces of these ids."""
     pairs = [(trace_id, known[trace_id].current) for trace_id in sorted(ids)]
     for trace in stream(cursor, pairs) if pairs else ():
@@ -232,7 +92,7 @@ def _fill(cursor: duckdb.DuckDBPyConnection, known: dict[str, _Known], ids: Iter
 
 
 def _begun(
-    cursor: duckdb.DuckDBPyConnection, corpus: str, incoming: Sequence[_Incoming], known: dict[str, _Known]
+    cursor: duckdb.DuckDBPyConnection, corpus: str, incoming: Sequence[Incoming], known: dict[str, Known]
 ) -> dict[str, list[str]]:
     """Stored traces that begin with the line with which an unknown one does; what they hold joins `known`."""
     wanted = {item.trace.meta[BEGINS] for item in incoming if item.id not in known and BEGINS in item.trace.meta}
@@ -254,6 +114,31 @@ def _begun(
     known |= {trace_id: state for trace_id, state in _states(cursor, ids).items() if trace_id not in known}
     _fill(cursor, known, ids)
     return begun
+
+
+def _siblings(
+    cursor: duckdb.DuckDBPyConnection, corpus: str, later: Sequence[Incoming], known: dict[str, Known]
+) -> dict[str, list[str]]:
+    """Stored namesakes by the id that their files give them; what they hold joins `known`."""
+    wanted = {item.trace.meta[GIVEN] for item in later}
+    if not wanted:
+        return {}
+    found = batches.rows(
+        cursor,
+        "SELECT DISTINCT external_id, trace_id FROM trace WHERE corpus = ?"
+        " AND split_part(external_id, '@', 1) IN (SELECT unnest(?::VARCHAR[])) ORDER BY external_id",
+        batches.escape(corpus),
+        sorted({batches.escape(name).split("@")[0] for name in wanted}),
+    )
+    ids = {trace_id for external_id, trace_id in found if "@" in external_id}
+    known |= {trace_id: state for trace_id, state in _states(cursor, ids - known.keys()).items()}
+    _fill(cursor, known, ids)
+    siblings: dict[str, list[str]] = {}
+    for trace_id in (trace_id for _, trace_id in found if trace_id in ids):
+        kept = known[trace_id].trace
+        if kept is not None and kept.meta.get(GIVEN) in wanted:
+            siblings.setdefault(kept.meta[GIVEN], []).append(trace_id)
+    return siblings
 
 
 def row(trace: Trace, revision: str, added_at: str) -> dict[str, Any]:

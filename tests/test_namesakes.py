@@ -8,15 +8,19 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from format_samples import lines
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rooms import holding, upload
 
 from refiner.convert import convert
 from refiner.growth import BEGINS
-from refiner.namesakes import apart, is_generated, meant
+from refiner.namesakes import GIVEN, apart, is_generated, meant
 from refiner.reading import read
 from refiner.types import Span, Trace
 from refiner.workspace import Workspace
@@ -139,7 +143,7 @@ def test_an_outcome_of_a_run_that_contradicts_another_is_not_said_of_that(desk: 
     assert ends_of(desk) == {name: "fail"}  # the same run, judged anew
 
 
-def given(folder: Path) -> Path:
+def three_runs(folder: Path) -> Path:
     for number, texts in enumerate(("abcabc", "xyzabc", "pqrstu")):
         records = (run(str(n), text, outcome="pass" if number == 1 else "fail") for n, text in enumerate(texts))
         place = folder / f"run{number}" / "all.jsonl"
@@ -152,7 +156,7 @@ def test_batches_and_one_go_and_conversion_call_them_alike(tmp_path: Path) -> No
     found = []
     for batch in (1, 3, 10**9):
         with Store.open(tmp_path / f"{batch}.duckdb") as store:
-            Streamed(store, "c", batch).take(read([given(tmp_path / f"in{batch}")], corpus="c"))
+            Streamed(store, "c", batch).take(read([three_runs(tmp_path / f"in{batch}")], corpus="c"))
             statuses = {trace_id: [one.status for one in said] for trace_id, said in store.outcomes("c").items()}
             found.append({trace.external_id: statuses[trace.id] for trace in store.traces("c")})
     assert found[0] == found[1] == found[2]
@@ -162,3 +166,48 @@ def test_batches_and_one_go_and_conversion_call_them_alike(tmp_path: Path) -> No
     rewards = json.loads((tmp_path / "out" / "binary_rewards.json").read_text())
     assert rewards == {name: statuses[-1] == "pass" for name, statuses in found[0].items()}
     assert (done.traces, len(done.namesakes), done.duplicates, done.conflicts) == (15, 9, 3, ())
+
+
+UNIQUE = "9b2e64d0-1c5f-4f4e-8a0b-0123456789ab"
+FILES = st.lists(
+    st.lists(st.tuples(st.sampled_from(["0", "1", UNIQUE]), st.text("ab", min_size=1, max_size=3)), max_size=4),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(FILES, st.sampled_from([1, 40, 10**9]), st.randoms())
+def test_whatever_ids_files_share_every_run_ends_as_its_own_record_says(
+    files: list[list[tuple[str, str]]], batch: int, random: Random
+) -> None:
+    """Runs that begin with an `a` passed, the others failed, so that an outcome on the wrong run is seen."""
+    with TemporaryDirectory() as folder:
+        root = Path(folder, "in")
+        for number, records in enumerate(files):
+            place = root / f"run{number}" / "all.jsonl"
+            place.parent.mkdir(parents=True)
+            place.write_bytes(
+                lines(*(run(name, *text, outcome="pass" if text[0] == "a" else "fail") for name, text in records))
+            )
+        order = random.sample(range(len(files)), len(files))
+        with Store.open(Path(folder, "s.duckdb")) as store:
+            for _ in range(2):
+                Streamed(store, "c", batch).take(read([root / f"run{number}" for number in order], corpus="c"))
+            stated, traces = store.outcomes("c"), list(store.traces("c"))
+        begun: dict[str, set[str]] = {}
+        for trace in traces:
+            first = trace.spans[0].output
+            assert {one.status for one in stated[trace.id]} == {"pass" if first == "a" else "fail"}
+            begun.setdefault(trace.meta.get(GIVEN, trace.external_id), set()).add(first)
+        texts = {name: {text for records in files for one, text in records if one == name} for name in ("0", "1")}
+        for name, given in texts.items():
+            kept = sum(trace.meta.get(GIVEN, trace.external_id) == name for trace in traces)
+            assert kept <= len(given) and begun.get(name, set()) <= {text[0] for text in given}
+        if any(files):
+            done = convert([root], Path(folder, "out"))
+            rewards = json.loads(Path(folder, "out", "binary_rewards.json").read_text())
+            written = [json.loads(line) for line in Path(folder, "out", "traces.jsonl").read_text().splitlines()]
+            assert done.traces == len(written) == len(rewards)
+            for one in written:
+                assert rewards[one["trace_id"]] == (one["spans"][0]["output_text"] == "a")
