@@ -114,10 +114,10 @@ def conflict_words(conflict: tuple[str, str, str]) -> str:
 def namesake_words(namesakes: Sequence[tuple[str, str, str]]) -> str:
     """A sentence on runs whose id a run of another file has, given as (that id, source, the id that they got)."""
     given, _, own = namesakes[0]
+    count = len({name for _, _, name in namesakes})
     shared = "the id of a different run in another file"
     kept = f"kept under that id with the name of their file: for example, {given} is {own}."
-    one = len(namesakes) == 1
-    return f"1 trace has {shared} and is {kept}" if one else f"{len(namesakes):,} traces have {shared} and are {kept}"
+    return f"1 trace has {shared} and is {kept}" if count == 1 else f"{count:,} traces have {shared} and are {kept}"
 
 
 def _few(names: Sequence[str]) -> str:

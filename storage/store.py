@@ -60,8 +60,8 @@ class Store:
         self.database.close()
 
     def add_traces(self, corpus: str, traces_: Sequence[Trace], revisions: Sequence[str] | None = None) -> AddReport:
-        """Adds traces: a repetition is counted, a longer one replaces, a namesake gets an id of its own, a contradicting
-        one is rejected and named.
+        """Adds traces: a repetition is counted, a longer one replaces, a namesake gets an id of its own, and one that
+        contradicts is rejected and named.
 
         `revisions`: those of the traces, where they are known already.
         """

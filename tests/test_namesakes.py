@@ -114,8 +114,9 @@ def test_every_run_of_two_result_files_is_kept_with_its_own_end(desk: Workspace)
         "task3-trial1@other.json": "pass",
     }
     assert (ends_of(desk), desk.corpus("own").tasks, desk.corpus("own").tried_twice) == (known, 1, 1)
-    again = desk.ingest("own", [upload(name, data) for name, data in sorted(files.items(), reverse=True)])
-    assert (again.accepted, again.duplicates) == (0, 4)
+    copies = [*sorted(files.items(), reverse=True), ("third.json", files["other.json"])]
+    again = desk.ingest("own", [upload(name, data) for name, data in copies])
+    assert (again.accepted, again.duplicates, again.warnings) == (0, 6, report.warnings)
     assert ends_of(desk) == known
 
 
