@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from refiner import registry
-from refiner.ports import TraceFormat
+from refiner.ports import HEAD, TraceFormat
 
-_HEAD = 1 << 16
 _LARGEST = 1 << 28
 
 
@@ -60,6 +59,6 @@ def _is(path: Path, name: str, known: TraceFormat) -> bool:
         return False
     try:
         with path.open("rb") as stream:
-            return known.sniff(stream.read(_HEAD)) >= registry.SURE_ENOUGH
+            return known.sniff(stream.read(HEAD)) >= registry.SURE_ENOUGH
     except OSError:
         return False

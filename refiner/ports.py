@@ -238,8 +238,12 @@ class Source:
     columns: tuple[tuple[str, str], ...] = ()
 
 
+HEAD = 1 << 16
+"""How many of a file's first bytes tell what it is."""
+
+
 class TraceFormat(Protocol):
-    """One file in `refiner/formats/`. `sniff` is 0 (no) to 1 (certain) from the first 64 KB; `parse` streams.
+    """One file in `refiner/formats/`. `sniff` is 0 (no) to 1 (certain) from the first `HEAD` bytes; `parse` streams.
 
     A format may have `leads`: by a pattern of file names, one of names relative to the folder. Where a file of such a
     name is of this format, it speaks for the files that match, and they are not read by themselves.

@@ -15,9 +15,9 @@ from refiner.errors import FormatError
 from refiner.formats import table
 from refiner.jsontext import sample
 from refiner.labels import looks_like_labels
-from refiner.ports import Source, TraceFormat
+from refiner.ports import HEAD, Source, TraceFormat
 from refiner.types import BadRecord, EvaluatorNote, Outcome, Trace
-from refiner.walking import HEAD, File
+from refiner.walking import File
 
 _TRIES = 1000
 _TABLES = (".csv", ".tsv")

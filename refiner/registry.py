@@ -9,15 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from refiner.archives import is_gzip
 from refiner.config import RefineConfig
 from refiner.errors import ConfigError
-from refiner.ports import Analyst, TraceFormat
+from refiner.ports import HEAD, Analyst, TraceFormat
 
 if TYPE_CHECKING:
     from refiner.transports import Transport
 
 SURE_ENOUGH = 0.5
-_HEAD, _GZIP = 1 << 16, b"\x1f\x8b"
 
 
 def _listed(package: str, attribute: str) -> list[Any]:
@@ -94,10 +94,10 @@ def described(path: Path) -> str:
     """What the beginning of a file shows it to be, with what to do, as the end of "it ..."; empty when unknown."""
     try:
         with path.open("rb") as stream:
-            head = stream.read(_HEAD)
+            head = stream.read(HEAD)
     except OSError:
         return ""
-    if head.startswith(_GZIP):
+    if is_gzip(head):
         return "is packed (gzip): unpack it first"
     if known := detect(head):
         return f"reads like traces ({known.name}): give it as traces"

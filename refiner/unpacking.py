@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from refiner import registry
-from refiner.archives import DAMAGED, zipfile
+from refiner.archives import DAMAGED, is_gzip, zipfile
 from refiner.safe_names import safe_name, unused
 from refiner.types import BadRecord
 
 CHUNK = 1 << 20
 EMPTY = "the file is empty"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
-_GZIP = b"\x1f\x8b\x08"
 _ENCRYPTED = 0x1
 
 
@@ -40,11 +39,6 @@ class Given(Protocol):
 
     @property
     def data(self) -> BinaryIO: ...
-
-
-def is_gzip(head: bytes) -> bool:
-    """Whether a file that begins like this is one file, packed."""
-    return head.startswith(_GZIP)
 
 
 def is_zip(head: bytes) -> bool:

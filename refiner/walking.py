@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from refiner import folders, registry
+from refiner.archives import is_gzip
 from refiner.errors import FormatError
+from refiner.ports import HEAD
 from refiner.types import BadRecord
-from refiner.unpacking import Unpacked, is_gzip, is_zip
-
-HEAD = 1 << 16
+from refiner.unpacking import Unpacked, is_zip
 
 
 class File(NamedTuple):

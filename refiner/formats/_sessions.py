@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from refiner.formats import claude_code, codex, mini_swe_agent, openhands, swe_agent
 from refiner.formats._failed_tests import screen
 from refiner.jsontext import decode
-from refiner.ports import Source, TraceFormat
+from refiner.ports import HEAD, Source, TraceFormat
 from refiner.types import Trace
 
-_HEAD = 1 << 16
 _KNOWN: tuple[TraceFormat, ...] = (
     claude_code.FORMAT,
     codex.FORMAT,
@@ -40,7 +39,7 @@ def screens(source: Source, pattern: str) -> list[str]:
 
 def _traces(source: Source, name: str) -> Iterator[Trace]:
     data = (source.beside and source.beside.read(name)) or b""
-    known = next((one for one in _KNOWN if one.sniff(data[:_HEAD]) >= _SURE_ENOUGH), None)
+    known = next((one for one in _KNOWN if one.sniff(data[:HEAD]) >= _SURE_ENOUGH), None)
     if known is not None:
         read = known.parse(io.BytesIO(data), Source(source.corpus, name, source.task_key))
         yield from (item for item in read if isinstance(item, Trace))

@@ -17,7 +17,7 @@ from refiner.formats import canonical
 from refiner.formats._common import Item, Unusable, scalar_id
 from refiner.formats._table_rows import Row, expected, record
 from refiner.jsontext import clean, decode
-from refiner.ports import Source
+from refiner.ports import HEAD, Source
 from refiner.types import BadRecord, EvaluatorNote, Trace
 
 _LIKELY = 0.55
@@ -95,7 +95,7 @@ def _told_apart(names: list[str]) -> tuple[str, ...]:
 
 def opened(stream: BinaryIO) -> Table:
     """A table of either kind. Reading its rows raises what `TableFormat.parse` reports."""
-    head = stream.read(1 << 16)
+    head = stream.read(HEAD)
     stream.seek(0)
     return _parquet(stream) if head.startswith(_PARQUET) else _csv(stream, header(head))
 

@@ -12,9 +12,8 @@ from refiner.jsontext import decode, loads, sample
 from refiner.labels import _results, _tests
 from refiner.labels._files import LabelFile, Once, load_table, looks_like_table
 from refiner.labels._results import Ending
+from refiner.ports import HEAD
 from refiner.types import BadRecord
-
-HEAD = 1 << 16
 
 
 def load_rewards(

@@ -13,6 +13,7 @@ from refiner.errors import LabelError
 from refiner.file_reports import conflict_words, copied_words, namesake_words, skipped_words
 from refiner.labels import LabelFile
 from refiner.namesakes import meant
+from refiner.ports import HEAD
 from refiner.reading import FileRecord, read, read_found
 from refiner.types import BadRecord
 from refiner.unpacking import EMPTY, Limits, Unpacked
@@ -209,7 +210,7 @@ def _apart(unpacked: Unpacked, folder: Path) -> list[str]:
 
 def _is_labels(path: Path) -> bool:
     with path.open("rb") as stream:
-        head = stream.read(walking.HEAD)
+        head = stream.read(HEAD)
     known = registry.detect(head) is not None or registry.recognise(head) is not None
     return not known and labels.looks_like_labels(head)
 
