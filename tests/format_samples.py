@@ -9,6 +9,7 @@ import base64
 import csv
 import io
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from refiner.archives import zipfile
@@ -140,6 +141,15 @@ def inspect_header(status: str = "success", version: int = 2) -> dict[str, Any]:
 def inspect_json() -> bytes:
     samples = [inspect_sample(1, 1, "C"), inspect_sample(1, 2, "I")]
     return json.dumps({**inspect_header(), "samples": samples}, indent=1).encode()
+
+
+def packed(files: Mapping[str, bytes | str], how: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip archive of these files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", how) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()
 
 
 def inspect_zip(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from format_samples import lines
+from format_samples import lines, packed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rooms import holding, upload
@@ -45,14 +43,6 @@ def tau(trial: int, words: str, reward: float) -> dict[str, Any]:
 
 def ends_of(desk: Workspace) -> dict[str, str]:
     return {row.external_id: row.status for row in desk.label_rows("own")}
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return packed.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -128,7 +118,7 @@ def test_labels_beside_runs_are_those_of_these_runs(desk: Workspace) -> None:
         "two/rewards.json": b'{"7": false, "9": false}',
         "later.json": b'{"7": true, "7@two/all.jsonl": false}',
     }
-    report = desk.ingest("own", [upload("runs.zip", zipped(files))])
+    report = desk.ingest("own", [upload("runs.zip", packed(files))])
     assert ends_of(desk) == {"7": "pass", "8": "pass", "7@two/all.jsonl": "fail", "9": "fail"}
     told = "1 label names a task or an id that several traces have, so none of them gets one, for example 7."
     assert [words for words in report.warnings if "several" in words] == [told]

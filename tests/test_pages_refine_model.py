@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from answering import Answerer
 from fake_desk import open_app, words
+from format_samples import packed
 from rooms import Clock, fill
 from streamlit.testing.v1 import AppTest
 from stub_model import StubModel
@@ -257,14 +257,12 @@ def test_a_hand_off_is_downloaded_answered_and_uploaded(
     assert "Waiting for 24 replies" in shown and "The refinement stopped" not in shown
     assert {"handoff_requests", "job_resume"} <= keys_of(app)
     refinement = app.query_params["refinement"]
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
-        for name, text in replies(desk.requests(refinement), Answerer()).items():
-            archive.writestr(f"{name}.json", text)
+    found = replies(desk.requests(refinement), Answerer())
+    held = packed({f"{name}.json": text for name, text in found.items()})
     monkeypatch.setattr(handoff.session, "workspace", lambda: desk)
     taken: list[Any] = []
     monkeypatch.setattr(handoff.cards, "notice", lambda kind, said: taken.append((kind, said)))
-    given = io.BytesIO(held.getvalue())
+    given = io.BytesIO(held)
     given.name = "replies.zip"
     handoff.take_in([given], handoff.of(desk.job(refinement), lambda: desk.resume(refinement)))
     assert desk.wait(60)

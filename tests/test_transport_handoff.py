@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from format_samples import packed
 from transport_help import request
 
 from refiner.errors import FormatError, Waiting
@@ -184,7 +185,7 @@ def test_requests_go_out_and_replies_come_in_as_zip(tmp_path: Path) -> None:
     ask(tmp_path, one, two)
     with zipfile.ZipFile(io.BytesIO(pack(tmp_path))) as archive:
         assert set(archive.namelist()) == {"requests/INDEX.md", f"requests/{one.id}.md", f"requests/{two.id}.md"}
-    uploaded = zipped({f"any/replies/{one.id}.json": GOOD, "replies/ANSWERER.txt": "model-z", "__MACOSX/x.txt": "?"})
+    uploaded = packed({f"any/replies/{one.id}.json": GOOD, "replies/ANSWERER.txt": "model-z", "__MACOSX/x.txt": "?"})
     assert take_in(tmp_path, "replies.ZIP", uploaded) == 1
     assert take_in(tmp_path, f"{two.id}.json", GOOD.encode()) == 1
     assert [reply.model for reply in ask(tmp_path, one, two) if isinstance(reply, Reply)] == ["model-z"] * 2
@@ -192,7 +193,7 @@ def test_requests_go_out_and_replies_come_in_as_zip(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../../evil.json", "..\\evil.json", "/etc/evil.json", "a/../../evil.json"])
 def test_an_upload_stays_in_its_folder(tmp_path: Path, name: str) -> None:
-    assert take_in(tmp_path / "folder", "x.zip", zipped({name: GOOD})) == 1
+    assert take_in(tmp_path / "folder", "x.zip", packed({name: GOOD})) == 1
     assert {path.name for path in tmp_path.rglob("*.json")} == {"evil.json"}
     assert (tmp_path / "folder" / "replies" / "evil.json").exists()
 
@@ -203,11 +204,3 @@ def test_an_upload_stays_in_its_folder(tmp_path: Path, name: str) -> None:
 def test_what_is_no_reply_is_refused(tmp_path: Path, name: str, data: bytes) -> None:
     with pytest.raises(FormatError):
         take_in(tmp_path, name, data)
-
-
-def zipped(files: dict[str, str]) -> bytes:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return held.getvalue()

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import tempfile
 from pathlib import Path
 
 import pytest
 from corpus import refiner
-from format_samples import SAMPLES, inspect_sample, inspect_zip, lines
+from format_samples import SAMPLES, inspect_sample, inspect_zip, lines, packed
 
 from refiner import ingest, walking
 from refiner.archives import zipfile
 from refiner.errors import FormatError
-
-
-def packed(files: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", how) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 def put(path: Path, data: bytes) -> Path:

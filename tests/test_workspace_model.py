@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from answering import Answerer, for_stub
 from corpus import RULE
+from format_samples import packed
 from rooms import Clock, fill, opened, refine, upload
 from stub_model import DEFAULT, Fault, StubModel, says, status
 from test_model_refine import small, stage_of
@@ -293,11 +294,8 @@ def test_a_whole_refinement_by_uploads_takes_at_most_five_waves(desk: Workspace,
         assert waves <= 5 and job.asks is not None and job.asks.stopped == "waiting"
         found = replies(desk.requests(refinement_id), answer)
         assert len(found) == job.asks.waiting
-        held = io.BytesIO()
-        with zipfile.ZipFile(held, "w") as archive:
-            for name, text in found.items():
-                archive.writestr(f"some/folder/{name}.json", text)
-        assert desk.answer(refinement_id, upload("replies.zip", held.getvalue())) == len(found)
+        held = packed({f"some/folder/{name}.json": text for name, text in found.items()})
+        assert desk.answer(refinement_id, upload("replies.zip", held)) == len(found)
         desk.resume(refinement_id)
         assert desk.wait(60)
     assert job.error is None

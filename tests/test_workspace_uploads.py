@@ -9,12 +9,11 @@ import json
 import stat
 import tempfile
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from corpus import call, lines, run, workbook
-from format_samples import claude_line, inspect_sample, inspect_zip, trajectory
+from format_samples import claude_line, inspect_sample, inspect_zip, packed, trajectory
 from rooms import fill, opened, upload, uploads
 
 from refiner.errors import LabelError, SkillError
@@ -31,14 +30,6 @@ def desk(tmp_path: Path) -> Workspace:
     desk = opened(tmp_path / "refiner.duckdb")
     desk.create_corpus("own")
     return desk
-
-
-def packed(files: Mapping[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
 
 
 def reasons(report: IngestReport) -> dict[str, str]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from corpus import SKILL, Corpus, Record, call, lines, run, workbook
+from format_samples import packed
 from playwright.sync_api import expect
 from rooms import fill, opened, refine, upload
 
@@ -161,23 +160,15 @@ def one(name: str, text: str = "x") -> bytes:
     return lines([run(name, text, [call("save_workbook")])])
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return data.getvalue()
-
-
 def test_hostile_uploads_are_refused_in_words_and_the_rest_is_taken(screen: helpers.Screen, place: Path) -> None:
     files = {
         "../../climbed.jsonl": one("climbed"),
-        "climbs.zip": zipped({"../../../escaped.jsonl": one("escaped"), "/etc/absolute.jsonl": one("absolute")}),
-        "bomb.zip": zipped({"bomb.jsonl": b"\0" * 60_000_000, "kept.jsonl": one("kept")}),
+        "climbs.zip": packed({"../../../escaped.jsonl": one("escaped"), "/etc/absolute.jsonl": one("absolute")}),
+        "bomb.zip": packed({"bomb.jsonl": b"\0" * 60_000_000, "kept.jsonl": one("kept")}),
         "long.jsonl": one("long", "x" * 1_000_000),
         "picture.png": b"\x89PNG\r\n\x1a\n" + bytes(64),
         "empty.jsonl": b"",
-        "cut.zip": zipped({"cut.jsonl": one("cut")})[:-30],
+        "cut.zip": packed({"cut.jsonl": one("cut")})[:-30],
     }
     screen.open("corpus", corpus=CORPUS)
     screen.click("new_corpus")
