@@ -91,14 +91,17 @@ def skipped_words(skipped: Sequence[BadRecord]) -> list[str]:
     return [f"Not read: {one.where}: {one.words}." for one in sorted(by_reason(skipped), key=lambda one: one.words)]
 
 
-def copied_words(copies: Sequence[tuple[str, str]]) -> str:
-    """A sentence on traces that were copies of others: the ids they had, with the ids of the traces that they are."""
+def copied_words(copies: Sequence[tuple[str, str]]) -> list[str]:
+    """A sentence on traces that were copies of others, given as (the id they had, that of the trace that they are);
+    none where there are none."""
+    if not copies:
+        return []
     copy, kept = copies[0]
     count = "1 trace is a copy" if len(copies) == 1 else f"{len(copies):,} traces are copies"
-    return (
+    return [
         f"{count} of others that are here under another id and count as these, with the labels given for either id: "
         f"for example, {copy} is {kept}."
-    )
+    ]
 
 
 def conflict_words(conflict: tuple[str, str, str]) -> str:
@@ -111,13 +114,16 @@ def conflict_words(conflict: tuple[str, str, str]) -> str:
     )
 
 
-def namesake_words(namesakes: Sequence[tuple[str, str, str]]) -> str:
-    """A sentence on runs whose id a run of another file has, given as (that id, source, the id that they got)."""
+def namesake_words(namesakes: Sequence[tuple[str, str, str]]) -> list[str]:
+    """A sentence on runs whose id a run of another file has, given as (that id, source, the id that they got); none
+    where there are none."""
+    if not namesakes:
+        return []
     given, _, own = namesakes[0]
     count = len({name for _, _, name in namesakes})
     shared = "the id of a different run in another file"
     kept = f"kept under that id with the name of their file: for example, {given} is {own}."
-    return f"1 trace has {shared} and is {kept}" if count == 1 else f"{count:,} traces have {shared} and are {kept}"
+    return [f"1 trace has {shared} and is {kept}" if count == 1 else f"{count:,} traces have {shared} and are {kept}"]
 
 
 def _few(names: Sequence[str]) -> str:

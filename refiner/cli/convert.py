@@ -67,8 +67,7 @@ def as_text(done: Converted, out: Path) -> list[str]:
     )
     lines += [f"{number} {words}." for number, words in left_out if number]
     lines += map(conflict_words, done.conflicts)
-    lines += [copied_words(done.copies)] if done.copies else []
-    lines += [namesake_words(done.namesakes)] if done.namesakes else []
+    lines += [*copied_words(done.copies), *namesake_words(done.namesakes)]
     lines += [*done.warnings, *skipped_words(done.skipped)]
     reasons = by_reason(done.rejected)
     lines += [f"Rejected: {one.where}: {one.words}" for one in reasons[:_SHOWN]]

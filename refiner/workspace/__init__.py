@@ -214,12 +214,7 @@ def _inputs(taken: intake.Intake, added: AddReport) -> Inputs:
         files=tuple(codec.to_plain(one) for one in taken.loaded.files),
         rejected=taken.loaded.rejected,
         copies=_copies(taken.traces),
-        warnings=(
-            *taken.warnings,
-            *conflicts,
-            *([copied_words(copies)] if copies else ()),
-            *([namesake_words(added.namesakes)] if added.namesakes else ()),
-        ),
+        warnings=(*taken.warnings, *conflicts, *copied_words(copies), *namesake_words(added.namesakes)),
     )
 
 

@@ -169,7 +169,7 @@ class Taking:
             return report
         names = {card.trace_id: card.external_id for card in self.digests.of(entry.id).cards}
         copies = tuple(sorted((copy, names[kept]) for copy, kept in read.copied.items()))
-        return replace(report, copies=copies, warnings=(*report.warnings, copied_words(copies)))
+        return replace(report, copies=copies, warnings=(*report.warnings, *copied_words(copies)))
 
 
 def _report(
@@ -192,7 +192,7 @@ def _report(
         files=tuple(FileRow(name, read.formats.get(name, ""), read.counts[name], bad[name]) for name in names),
         rejected=tuple(rejected),
         conflicts=conflicts,
-        warnings=(*skipped_words(read.expected), *([namesake_words(added.namesakes)] if added.namesakes else ())),
+        warnings=(*skipped_words(read.expected), *namesake_words(added.namesakes)),
         skipped=tuple(skipped),
     )
 
