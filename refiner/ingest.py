@@ -153,22 +153,19 @@ def _with_task(trace: Trace, openings: Counter[str], total: int) -> Trace:
 def _collect(records: Iterable[FileRecord], threshold: Threshold | None) -> tuple[str, list[_Bundle], list[BadRecord]]:
     """One file's format, its traces with what belongs to each, and what could not be used."""
     name, bundles, problems = "", list[_Bundle](), list[BadRecord]()
+    latest = dict[str, _Bundle]()  # by trace id: a reader yields a trace before what it says about it
     for record in records:
         name, item = record.format, record.item
         if isinstance(item, Trace):
-            bundles.append(_Bundle(item))
+            latest[item.id] = _Bundle(item)
+            bundles.append(latest[item.id])
         elif isinstance(item, BadRecord):
             problems.append(item)
         elif isinstance(item, Outcome):
-            _owner(bundles, item.trace_id).outcomes.append(rescored(item, threshold) if threshold else item)
+            latest[item.trace_id].outcomes.append(rescored(item, threshold) if threshold else item)
         else:
-            _owner(bundles, item.trace_id).notes.append(item)
+            latest[item.trace_id].notes.append(item)
     return name, bundles, problems
-
-
-def _owner(bundles: list[_Bundle], trace_id: str) -> _Bundle:
-    """The latest trace of that id in the file: a reader yields a trace before what it says about it."""
-    return next(bundle for bundle in reversed(bundles) if bundle.trace.id == trace_id)
 
 
 def _report(path: str, name: str, bundles: list[_Bundle], rejected: list[BadRecord]) -> FileReport:
